@@ -1,0 +1,106 @@
+# Everything that one does here; bare `make` lists it.
+#
+#   PYTHON=python3.13   the interpreter that the environment is made from (3.11 or newer)
+#   VENV=.venv          where the environment lives
+#   ARGS="..."          passed on to serve, test, bench
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+
+.SHELLFLAGS := -euc
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+PY := "$(VENV)/bin/python"
+# --no-compile halves the time of an install: what is used is compiled when it is first imported.
+PIP_INSTALL := $(PY) -m pip install --quiet --no-input --no-compile --disable-pip-version-check
+FAST_TESTS := tests/unit tests/contract tests/architecture
+PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
+
+.PHONY: help
+help: # lists the targets
+	@echo "Antiphon: one endpoint in front of every language model that a team has."
+	@echo
+	@awk -F ':[^#]*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: serve
+serve: $(VENV)/.installed ## install what is missing, fetch the default model once, serve on 127.0.0.1:8080
+	@exec $(PY) -m antiphon serve $(ARGS) # exec: signals to make reach the server, and make waits for it to drain
+
+.PHONY: setup
+setup: $(VENV)/.installed-dev ## make the environment with everything that tests and checks need
+
+.PHONY: format
+format: $(VENV)/.installed-dev ## put the code into the one format and mend what can be mended by machine
+	@$(PY) -m ruff check --fix --quiet .
+	@$(PY) -m ruff format .
+
+.PHONY: check
+check: lint ## format, lint, types, import contracts, and the tests that need no real parts (under 5 minutes)
+	@$(PYTEST) $(FAST_TESTS) $(ARGS)
+
+.PHONY: test
+test: $(VENV)/.installed-dev ## every test: unit, contract, architecture, integration, acceptance (under 15 minutes)
+	@$(PYTEST) tests $(ARGS)
+
+.PHONY: docs
+docs: $(VENV)/.installed-docs ## build the documentation into site/, warnings are errors
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict # not --quiet: it would hide warnings from --strict
+	@echo "documentation: site/index.html"
+
+.PHONY: ci
+ci: lint test docs ## all of check, test and docs, nothing twice: what continuous integration runs
+
+.PHONY: bench
+bench: $(VENV)/.installed-dev ## measure against the peers that this machine has, in one run
+	@$(PY) -m benchmarks $(ARGS)
+
+.PHONY: clean
+clean: ## remove the environment and everything that was built (never the models)
+	@rm -rf "$(VENV)" site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.PHONY: lint
+lint: $(VENV)/.installed-dev # the static half of check
+	@$(PY) -m ruff format --check --quiet . || { echo 'format: mend it with "make format"'; exit 1; }
+	@$(PY) -m ruff check --quiet --output-format concise .
+	@$(PY) -m mypy
+	@"$(VENV)/bin/lint-imports" --no-logo
+
+# The environment. Stamps say what is in it: .made (by which interpreter, in which folder), .installed (to run), -dev (to test), -docs.
+
+$(VENV)/.made: FORCE
+	@wanted="$$($(PYTHON) -c 'import sys; print(sys.version.split()[0])' 2>/dev/null || true) in $(CURDIR)"; \
+	if [ "$$(cat "$@" 2>/dev/null)" = "$$wanted" ]; then exit 0; fi; \
+	command -v $(PYTHON) >/dev/null || { \
+		echo 'error: "$(PYTHON)" is not there; install Python 3.11 or newer, or name another: make PYTHON=python3.12 ...' >&2; exit 1; }; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "error: $(PYTHON) is $$($(PYTHON) -V 2>&1), and Antiphon needs 3.11 or newer; name another: make PYTHON=python3.12 ..." >&2; exit 1; }; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "error: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
+	if [ -e "$(VENV)" ] && [ ! -e "$(VENV)/pyvenv.cfg" ]; then \
+		echo 'error: "$(VENV)" is there and is not a virtual environment; move it away or name another: make VENV=.venv2 ...' >&2; exit 1; fi; \
+	echo "making $(VENV) with Python $${wanted%% in *}"; \
+	$(PYTHON) -m venv --clear "$(VENV)"; \
+	echo "$$wanted" > "$@"
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	@echo "installing antiphon (about a minute the first time)"
+	@$(PIP_INSTALL) -e .
+	@touch "$@"
+
+$(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
+	@echo "installing antiphon with the tools for tests and checks (about a minute the first time)"
+	@$(PIP_INSTALL) -e '.[dev]'
+	@touch "$(VENV)/.installed" "$@"
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	@echo "installing the tools for the documentation"
+	@$(PIP_INSTALL) -e '.[dev,docs]'
+	@touch "$@"
+
+.PHONY: FORCE
+FORCE:

@@ -1,0 +1,1 @@
+"""What a call costs on one core, through Antiphon and through its peers."""

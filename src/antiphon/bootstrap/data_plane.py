@@ -1,0 +1,124 @@
+"""Composes what a data-plane worker serves from the settings."""
+
+import logging
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+
+from antiphon import __version__
+from antiphon.bootstrap.process import engine_name, socket_path
+from antiphon.config import ProviderSettings, Settings
+from antiphon.core.ports import Model, Observer
+from antiphon.core.types import ModelCard
+from antiphon.dispatch.directory import Directory
+from antiphon.execution.executor import Replica
+from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions
+from antiphon.gateway import pipeline
+from antiphon.gateway.app import App
+from antiphon.gateway.keys import KeyRing
+from antiphon.gateway.openai.models import Models
+from antiphon.gateway.readiness import Readiness
+from antiphon.gateway.relay import Relay
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
+from antiphon.transport.deadlines import DeadlineWheel
+
+LOCAL = "antiphon"
+"""Name of the provider that stands for this machine."""
+_LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, keep_alive=60.0)
+"""A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
+_PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
+
+log = logging.getLogger(__name__)
+
+
+class DataPlane:
+    """What a worker serves, and the counters that it shares with its own stats."""
+
+    def __init__(self, settings: Settings, run_dir: str, wheel: DeadlineWheel, observers: Sequence[Observer]) -> None:
+        self._wheel = wheel
+        self._pools: list[ClientPool] = []
+        self.in_flight = pipeline.InFlight()
+        directory = Directory(self._replicas(settings, run_dir), settings.aliases)
+        keys = KeyRing((row.name, row.key.reveal()) for row in settings.server.keys)
+        runs: dict[str, pipeline.Run] = {
+            "parse": pipeline.parse,
+            "reserve": self.in_flight.reserve,
+            "choose": pipeline.choose(directory),
+            "execute": pipeline.execute,
+            "settle": self.in_flight.settle,
+            "tell": pipeline.tell(observers),
+        }
+        if keys:
+            runs["identify"] = pipeline.identify(keys)
+        control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
+        self.app = App(
+            pipeline.Pipeline(runs, _report), Models(directory), self._readiness(settings, run_dir), Relay(control), keys
+        )
+
+    async def close(self) -> None:
+        """Close the connections to all upstreams."""
+        for pool in self._pools:
+            await pool.close()
+
+    def _replicas(self, settings: Settings, run_dir: str) -> list[tuple[ModelCard, Model]]:
+        replicas: list[tuple[ModelCard, Model]] = []
+        for local in settings.models:
+            abilities = Abilities(embeddings=False, tools=False)
+            engine = self._local(socket_path(run_dir, engine_name(local.name)), abilities)
+            replicas.append((ModelCard(local.name, LOCAL), Replica(engine, local.name)))
+        if settings.embeddings.enabled:
+            encoder = self._local(socket_path(run_dir, "compute"), Abilities(chat=False, completions=False))
+            replicas.append(
+                (ModelCard(settings.embeddings.name, LOCAL, kind="embedding"), Replica(encoder, settings.embeddings.name))
+            )
+        for row in settings.providers:
+            provider = self._connect(_options(row))
+            replicas += [(ModelCard(model.name, row.name), Replica(provider, model.upstream or model.name)) for model in row.models]
+        return replicas
+
+    def _local(self, path: str, abilities: Abilities) -> Provider:
+        return self._connect(
+            ProviderOptions(
+                LOCAL, Origin(socket_path=path), "/v1", abilities=abilities, timeouts=_LOCAL_TIMEOUTS, max_connections=4096
+            )
+        )
+
+    def _connect(self, options: ProviderOptions) -> Provider:
+        provider: Provider = PROVIDERS.load("openai").connect(options, self._wheel)
+        self._pools.append(provider.pool)
+        return provider
+
+    def _pool(self, origin: Origin, timeouts: ClientTimeouts) -> ClientPool:
+        pool = ClientPool(origin, timeouts, wheel=self._wheel)
+        self._pools.append(pool)
+        return pool
+
+    def _readiness(self, settings: Settings, run_dir: str) -> Readiness:
+        names = [
+            "control",
+            *(["compute"] if settings.embeddings.enabled else []),
+            *(engine_name(model.name) for model in settings.models),
+        ]
+        return Readiness(
+            {name: self._pool(Origin(socket_path=socket_path(run_dir, name)), _PROBE_TIMEOUTS) for name in names}, __version__
+        )
+
+
+def _options(row: ProviderSettings) -> ProviderOptions:
+    headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in row.headers.items()]
+    if row.key:
+        headers.append((b"authorization", b"Bearer " + row.key.reveal().encode("latin-1")))
+    return ProviderOptions(
+        name=row.name,
+        origin=Origin.parse(row.url),
+        base_path=urlsplit(row.url).path.rstrip("/"),
+        headers=tuple(headers),
+        abilities=msgspec.convert(row.capabilities, Abilities, from_attributes=True),
+        timeouts=ClientTimeouts(row.connect_timeout, row.first_byte_timeout, row.idle_timeout),
+        max_connections=row.max_connections,
+    )
+
+
+def _report(request_id: str, error: BaseException) -> None:
+    log.error("request %s failed inside Antiphon", request_id, exc_info=error)

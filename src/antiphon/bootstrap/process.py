@@ -1,0 +1,279 @@
+"""The contract between the supervisor and its child processes.
+
+A child is ``python -m antiphon.bootstrap.<role>``. Its standard input carries one line of JSON, the ``ProcessSpec``, and then
+stays open as a lifeline: end of file means that the supervisor has died. It tells its state over a pipe whose number the spec
+names, one ``Status`` per line. SIGTERM asks it to finish what it has begun and to exit with 0. Logs go to standard error.
+
+Secrets travel only inside the spec, never in the environment or on the command line, where other users could read them.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import errno
+import hashlib
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+import msgspec
+import uvloop
+
+from antiphon.config import LocalModelSettings, Settings, decode_settings, encode_settings
+from antiphon.core.errors import AntiphonError, ConfigError, InternalError, NoMemory, NoSpace, SetupError
+
+LIFELINE = 0
+"""Descriptor of the pipe that the supervisor keeps open for as long as it lives."""
+
+EXIT_ORPHANED = 70
+"""Exit code of a child whose supervisor has died."""
+
+MAX_STATUS_BYTES = 4096
+"""POSIX's PIPE_BUF on Linux: a write of at most this many bytes never mixes with another thread's."""
+
+MAX_SOCKET_PATH = 103
+"""Longest path of a Unix socket, bytes, that every platform takes (Linux 107, macOS 103)."""
+
+MAX_SLUG = 40
+
+PR_SET_PDEATHSIG = 1
+
+LOG_FORMAT = "%(asctime)s %(levelname)s {name}: %(message)s"
+
+log = logging.getLogger(__name__)
+
+
+class ProcessSpec(msgspec.Struct, frozen=True):
+    """All that a child is told when it starts."""
+
+    role: str
+    """``worker``, ``control``, ``engine`` or ``compute``."""
+    name: str
+    """Unique among the children, and the stem of its socket's name."""
+    epoch: int
+    """Rises by one with every accepted reload of the settings."""
+    run_dir: str
+    """Folder of the processes' Unix sockets, readable by this user only."""
+    settings: Settings
+    status_fd: int
+    listen_fds: tuple[int, ...] = ()
+    """Workers: public sockets, bound and listening; the supervisor owns them."""
+    model: LocalModelSettings | None = None
+    """Engines: the model to load."""
+    model_path: str = ""
+    """Engines: folder or file of the model in the cache."""
+
+
+class Status(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a child tells the supervisor of itself."""
+
+    state: Literal["loading", "ready", "failed"]
+    detail: str = ""
+    """Loading: what is being done."""
+    code: str = ""
+    message: str = ""
+    remedy: str = ""
+    setup: bool = False
+    """Failed: trying again is of no use before the operator has mended something."""
+
+
+class _SpecOnTheWire(msgspec.Struct, frozen=True):
+    role: str
+    name: str
+    epoch: int
+    run_dir: str
+    settings: msgspec.Raw
+    status_fd: int
+    listen_fds: tuple[int, ...]
+    model: LocalModelSettings | None
+    model_path: str
+
+
+def encode_spec(spec: ProcessSpec) -> bytes:
+    """The spec as one line of JSON, secrets in clear: only ever written to a child's standard input."""
+    return (
+        msgspec.json.encode(
+            _SpecOnTheWire(
+                role=spec.role,
+                name=spec.name,
+                epoch=spec.epoch,
+                run_dir=spec.run_dir,
+                settings=msgspec.Raw(encode_settings(spec.settings)),
+                status_fd=spec.status_fd,
+                listen_fds=spec.listen_fds,
+                model=spec.model,
+                model_path=spec.model_path,
+            )
+        )
+        + b"\n"
+    )
+
+
+def decode_spec(line: bytes) -> ProcessSpec:
+    """The reverse of ``encode_spec``. Raises InternalError where the line is not a spec; the message never quotes it."""
+    try:
+        wire = msgspec.json.decode(line, type=_SpecOnTheWire)
+        settings = decode_settings(bytes(wire.settings))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InternalError(f"the process specification on standard input is not valid ({type(error).__name__})") from None
+    return ProcessSpec(
+        role=wire.role,
+        name=wire.name,
+        epoch=wire.epoch,
+        run_dir=wire.run_dir,
+        settings=settings,
+        status_fd=wire.status_fd,
+        listen_fds=wire.listen_fds,
+        model=wire.model,
+        model_path=wire.model_path,
+    )
+
+
+def socket_path(run_dir: str, name: str) -> str:
+    """Path of a process's Unix socket. Raises SetupError where the operating system would refuse its length."""
+    path = f"{run_dir}/{name}.sock"
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+        raise SetupError(
+            f"the socket path {path} is longer than {MAX_SOCKET_PATH} bytes",
+            remedy="set TMPDIR to a folder with a short name, such as /tmp",
+        )
+    return path
+
+
+def engine_name(model: str) -> str:
+    """Name of the process that runs a model: fit for a file name, short, and different for different models."""
+    slug = re.sub(r"[^a-z0-9._-]+", "-", model.lower())[:MAX_SLUG]
+    if slug != model:
+        slug += "-" + hashlib.sha256(model.encode()).hexdigest()[:8]
+    return f"engine-{slug}"
+
+
+class Child:
+    """What the main function of a role is given: its orders, and a way to tell how it is doing.
+
+    ``stopping`` is set once the process has been asked to end. ``report`` takes what is told; tests may pass their own.
+    """
+
+    def __init__(self, spec: ProcessSpec, stopping: asyncio.Event, report: Callable[[Status], None] | None = None) -> None:
+        self.spec = spec
+        self.stopping = stopping
+        self._report = report or _pipe_writer(spec.status_fd)
+
+    def loading(self, detail: str) -> None:
+        """Tell what is being done before the process is ready. May be called from any thread."""
+        self._report(Status("loading", detail=detail[:500]))
+
+    def ready(self) -> None:
+        """Tell that the process does its work from now on."""
+        self._report(Status("ready"))
+
+    def failed(self, error: AntiphonError) -> None:
+        """Tell that the process cannot do its work; it should end after this. ``run`` calls it for what main raises."""
+        message = error.message
+        if isinstance(error, ConfigError) and error.file:
+            message = f"{error.file}:{error.line}: {message}"
+        self._report(
+            Status(
+                "failed",
+                code=error.code,
+                message=message[:1500],
+                remedy=error.remedy[:500],
+                setup=isinstance(error, SetupError),
+            )
+        )
+
+
+def run(main: Callable[[Child], Awaitable[None]]) -> int:
+    """Be a child: take the spec from standard input, run ``main`` on a uvloop event loop, give back the exit code.
+
+    An error that ``main`` raises is told to the supervisor and makes the exit code 1. It does not return if the supervisor dies.
+    """
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    line = _read_line()
+    threading.Thread(target=_watch_lifeline, name="lifeline", daemon=True).start()
+    try:
+        spec = decode_spec(line)
+    except InternalError as error:
+        configure_logging("child")
+        log.error("%s", error)
+        return 1
+    configure_logging(spec.name)
+    for fd in (spec.status_fd, *spec.listen_fds):
+        os.set_inheritable(fd, False)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_enter(spec, main))
+
+
+def configure_logging(name: str) -> None:
+    """Send this process's log to standard error, one line per record, under the name of the process."""
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT.format(name=name), force=True)
+
+
+async def _enter(spec: ProcessSpec, main: Callable[[Child], Awaitable[None]]) -> int:
+    stopping = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    child = Child(spec, stopping)
+    try:
+        await main(child)
+    except Exception as exception:  # the border of the process: whatever it is, the supervisor must hear of it
+        error = _as_antiphon_error(exception)
+        if isinstance(error, InternalError):
+            log.error("%s", error, exc_info=exception)
+        child.failed(error)
+        return 1
+    return 0
+
+
+def _as_antiphon_error(exception: Exception) -> AntiphonError:
+    if isinstance(exception, AntiphonError):
+        return exception
+    if isinstance(exception, MemoryError):
+        return NoMemory("the process ran out of memory", remedy="free memory, or choose smaller models or caches")
+    if isinstance(exception, OSError) and exception.errno in (errno.ENOSPC, errno.EDQUOT):
+        place = f" for {exception.filename}" if exception.filename else ""
+        return NoSpace(f"there is no disk space left{place}", remedy="free some, or move cache_dir and data_dir to another disk")
+    return InternalError(f"{type(exception).__name__}: {exception}", remedy="the log has the details")
+
+
+def _pipe_writer(fd: int) -> Callable[[Status], None]:
+    def write(status: Status) -> None:
+        line = msgspec.json.encode(status) + b"\n"
+        if len(line) > MAX_STATUS_BYTES:
+            line = msgspec.json.encode(Status(status.state, code=status.code, setup=status.setup)) + b"\n"
+        with contextlib.suppress(BrokenPipeError):  # the supervisor has died; the lifeline ends this process
+            os.write(fd, line)
+
+    return write
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to kill this process when its parent dies, even while it computes in C and no Python code can run."""
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the request took effect, so no signal will come
+        os._exit(EXIT_ORPHANED)
+
+
+def _read_line() -> bytes:
+    parts: list[bytes] = []
+    while not parts or not parts[-1].endswith(b"\n"):
+        data = os.read(LIFELINE, 1 << 16)
+        if not data:
+            os._exit(EXIT_ORPHANED)
+        parts.append(data)
+    return b"".join(parts)
+
+
+def _watch_lifeline() -> None:
+    while os.read(LIFELINE, 4096):
+        pass
+    os._exit(EXIT_ORPHANED)

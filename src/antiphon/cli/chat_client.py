@@ -1,0 +1,198 @@
+"""A small blocking client of OpenAI's chat API, for the command line: it starts quickly and stops when the user says so."""
+
+import http.client
+import ssl
+from collections.abc import Generator, Iterator
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from antiphon.core.errors import AntiphonError, ConfigError, Unauthenticated, UpstreamBroken, UpstreamTimeout, UpstreamUnreachable
+from antiphon.transport.sse import EventSplitter, parse
+
+SILENCE = 600.0
+"""Seconds that the server may be silent: a long prompt on a slow machine takes its time."""
+
+NOT_OPENAI = "give the URL of an Antiphon server, or of another that speaks OpenAI's protocol"
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a conversation."""
+
+    role: str
+    content: str
+
+
+class ChatRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is asked. None leaves a choice to the server."""
+
+    model: str
+    messages: tuple[Message, ...]
+    stream: bool = False
+    stream_options: dict[str, bool] | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+
+
+class TokenCounts(msgspec.Struct, frozen=True):
+    """Tokens that an answer took."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A piece of an answer as it comes: text, why it ended, its price; mostly one of them."""
+
+    text: str = ""
+    finish_reason: str = ""
+    usage: TokenCounts | None = None
+
+
+class ModelEntry(msgspec.Struct, frozen=True):
+    """A model of the server."""
+
+    id: str
+    kind: str = "chat"
+
+
+class _Models(msgspec.Struct):
+    data: list[ModelEntry]
+
+
+class _Text(msgspec.Struct):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Text | None = None
+    message: _Text | None = None
+    finish_reason: str | None = None
+
+
+class _Failure(msgspec.Struct):
+    message: str = ""
+    code: str | int | None = None
+
+
+class _Answer(msgspec.Struct):
+    choices: list[_Choice] = []
+    usage: TokenCounts | None = None
+    error: _Failure | None = None
+
+
+Kind = TypeVar("Kind")
+
+
+class ChatClient:
+    """Talks to one server. ``url`` is its root or its ``/v1``. Raises ConfigError where that is no URL."""
+
+    def __init__(self, url: str, key: str = "", *, silence: float = SILENCE) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        try:
+            self._port = parts.port
+        except ValueError:
+            self._port = -1
+        if parts.scheme not in {"http", "https"} or not parts.hostname or self._port == -1:
+            raise ConfigError(f'"{url}" is not the URL of a server', remedy="give one like http://127.0.0.1:8080", key="url")
+        self.url = f"{parts.scheme}://{parts.netloc}"
+        self._host = parts.hostname
+        self._secure = parts.scheme == "https"
+        path = parts.path.rstrip("/")
+        self._base = path if path.endswith("/v1") else f"{path}/v1"
+        self._key = key
+        self._silence = silence
+
+    def models(self) -> list[ModelEntry]:
+        """The models of the server. Raises AntiphonError."""
+        connection = self._connect()
+        try:
+            return self._decode(self._ask(connection, "GET", "/models").read(), _Models).data
+        except (OSError, http.client.HTTPException) as error:
+            raise self._broken(error) from error
+        finally:
+            connection.close()
+
+    def answer(self, request: ChatRequest) -> Generator[Piece]:
+        """The answer, in pieces where ``request.stream`` is set. Closing the generator cancels the call. Raises AntiphonError."""
+        connection = self._connect()
+        try:
+            response = self._ask(connection, "POST", "/chat/completions", msgspec.json.encode(request))
+            if request.stream:
+                yield from self._stream(response)
+            else:
+                yield from _pieces(self._decode(response.read(), _Answer))
+        except (OSError, http.client.HTTPException) as error:
+            raise self._broken(error) from error
+        finally:
+            connection.close()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._secure:
+            return http.client.HTTPSConnection(self._host, self._port, timeout=self._silence, context=ssl.create_default_context())
+        return http.client.HTTPConnection(self._host, self._port, timeout=self._silence)
+
+    def _ask(
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None = None
+    ) -> http.client.HTTPResponse:
+        headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {self._key}"} if self._key else {})
+        try:
+            connection.connect()
+        except OSError as error:
+            remedy = 'start one with "antiphon serve", or name another with --url'
+            raise UpstreamUnreachable(f"no server answers at {self.url} ({error.strerror or error})", remedy=remedy) from error
+        connection.request(method, self._base + path, body=body, headers=headers)
+        response = connection.getresponse()
+        if response.status != 200:
+            raise self._refused(response.status, response.read(), response.headers)
+        return response
+
+    def _stream(self, response: http.client.HTTPResponse) -> Iterator[Piece]:
+        splitter = EventSplitter()
+        while chunk := response.read1(65536):
+            for event in parse(splitter.feed(chunk)):
+                if event.data == "[DONE]":
+                    return
+                yield from _pieces(self._decode(event.data.encode(), _Answer))
+        raise UpstreamBroken(f"the server at {self.url} broke off its answer", remedy="try again; its log tells more")
+
+    def _refused(self, status: int, body: bytes, headers: http.client.HTTPMessage) -> AntiphonError:
+        request_id = headers.get("x-request-id", "")
+        trail = f" (status {status}{f', request {request_id}' if request_id else ''})"
+        try:
+            failure = msgspec.json.decode(body, type=_Answer).error
+        except msgspec.MsgspecError:
+            failure = None
+        if failure is None:
+            return UpstreamBroken(f"what answers at {self.url} does not speak OpenAI's protocol{trail}", remedy=NOT_OPENAI)
+        if status == 401:
+            return Unauthenticated(failure.message + trail, remedy="set ANTIPHON_API_KEY, or give --api-key")
+        error = AntiphonError(failure.message + trail)
+        error.code = str(failure.code or error.code)
+        return error
+
+    def _decode(self, body: bytes, kind: type[Kind]) -> Kind:
+        try:
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UpstreamBroken(f"what answers at {self.url} does not speak OpenAI's protocol", remedy=NOT_OPENAI) from error
+
+    def _broken(self, error: OSError | http.client.HTTPException) -> AntiphonError:
+        if isinstance(error, TimeoutError):
+            return UpstreamTimeout(f"the server at {self.url} was silent for {self._silence:g} s")
+        return UpstreamBroken(f"the server at {self.url} broke off its answer", remedy="try again; its log tells more")
+
+
+def _pieces(answer: _Answer) -> Iterator[Piece]:
+    if answer.error is not None:
+        raise UpstreamBroken(answer.error.message or "the answer failed")
+    for choice in answer.choices[:1]:
+        text = choice.delta or choice.message or _Text()
+        if text.content or choice.finish_reason:
+            yield Piece(text.content or "", choice.finish_reason or "")
+    if answer.usage is not None:
+        yield Piece(usage=answer.usage)

@@ -1,0 +1,43 @@
+"""Typed settings: one optional YAML file, the environment, and defaults that work."""
+
+from antiphon.config.loading import Loaded, find_file, load, load_with_origins
+from antiphon.config.problems import ConfigErrors
+from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook
+from antiphon.config.settings import (
+    DEFAULT_MODEL,
+    Capabilities,
+    EmbeddingSettings,
+    KeySettings,
+    LocalModelSettings,
+    ProviderModel,
+    ProviderSettings,
+    ServerSettings,
+    Settings,
+    decode_settings,
+    encode_settings,
+    redacted,
+)
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "MASK",
+    "Capabilities",
+    "ConfigErrors",
+    "EmbeddingSettings",
+    "KeySettings",
+    "Loaded",
+    "LocalModelSettings",
+    "ProviderModel",
+    "ProviderSettings",
+    "Secret",
+    "ServerSettings",
+    "Settings",
+    "decode_hook",
+    "decode_settings",
+    "encode_hook",
+    "encode_settings",
+    "find_file",
+    "load",
+    "load_with_origins",
+    "redacted",
+]

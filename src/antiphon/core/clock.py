@@ -1,0 +1,10 @@
+"""The real clock."""
+
+import time
+
+
+class SystemClock:
+    """Clock of this machine."""
+
+    monotonic = staticmethod(time.monotonic)
+    time = staticmethod(time.time)

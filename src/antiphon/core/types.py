@@ -1,0 +1,83 @@
+"""What flows between the layers: the call, its frames and its usage."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+Headers = tuple[tuple[bytes, bytes], ...]
+"""Header fields in the order of the wire, names in lower case."""
+
+
+class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
+    """Tokens that one call used, as the model that answered counted them."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens that the model read from its prefix cache; part of ``prompt_tokens``."""
+    reasoning_tokens: int = 0
+    """Completion tokens spent on reasoning; part of ``completion_tokens``."""
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """Who is calling: the name of the key that the caller showed, never the key itself."""
+
+    name: str = "anonymous"
+
+
+ANONYMOUS = Principal()
+
+
+class Call(msgspec.Struct, frozen=True):
+    """One request to a model, parsed no further than routing needs."""
+
+    id: str
+    """Request id, unique per call; given back as ``x-request-id``."""
+    endpoint: str
+    """Path below the API root, for example ``chat/completions``."""
+    model: str
+    """Model, alias or route as the caller named it."""
+    body: bytes
+    """The request body as it came, JSON."""
+    stream: bool = False
+    wants_usage: bool = False
+    """The caller asked for the usage chunk (``stream_options.include_usage``)."""
+    dialect: str = "openai"
+    principal: Principal = ANONYMOUS
+    trail: list[str] = []
+    """Names of the replicas that were asked, in order; each replica writes its own."""
+
+
+class Frame(msgspec.Struct):
+    """A piece of an answer on its way to the caller.
+
+    Of a streamed answer it holds one or more whole server-sent events, of another answer any part of the body. The bytes go out
+    as they came in; ``view`` decodes them, once, for whoever must look inside.
+    """
+
+    raw: bytes
+    content: bool = True
+    """False where a reader would see nothing of it (a role, a comment, a keep-alive)."""
+    dialect: str = "openai"
+    decode: Callable[[bytes], Any] | None = None
+    _view: Any = None
+
+    def view(self) -> Any:
+        """The decoded events of this frame, or None where its dialect has no decoder."""
+        if self._view is None and self.decode is not None:
+            self._view = self.decode(self.raw)
+        return self._view
+
+
+class ModelCard(msgspec.Struct, frozen=True):
+    """A model as a caller sees it in the catalogue."""
+
+    id: str
+    owned_by: str
+    """Name of the provider, or ``antiphon`` for what runs on this machine."""
+    created: int = 0
+    """Unix time, seconds."""
+    kind: str = "chat"
+    """``chat`` or ``embedding``."""

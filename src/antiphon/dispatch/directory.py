@@ -1,0 +1,70 @@
+"""What every name in the catalogue stands for."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from antiphon.core.errors import ModelNotFound
+from antiphon.core.ports import Model
+from antiphon.core.types import ModelCard
+from antiphon.dispatch.chain import Chain
+
+
+class Directory:
+    """Names and the models behind them.
+
+    A replica answers to its model's name and to ``provider/model``. A name that several providers have is a fall-back chain in the
+    order of the configuration, and so is an alias with several targets.
+    """
+
+    def __init__(self, replicas: Iterable[tuple[ModelCard, Model]], aliases: Mapping[str, tuple[str, ...]]) -> None:
+        groups: dict[str, list[Model]] = {}
+        self._cards: dict[str, ModelCard] = {}
+        for card, model in replicas:
+            groups.setdefault(card.id, []).append(model)
+            groups.setdefault(model.name, groups[card.id] if model.name == card.id else [model])
+            self._cards.setdefault(card.id, card)
+        self._models: dict[str, Model] = {name: Chain(name, members) for name, members in groups.items()}
+        for alias, targets in aliases.items():
+            members = [member for name in _flatten(alias, targets, aliases) for member in groups.get(name, ())]
+            if members:
+                self._models[alias] = Chain(alias, members)
+                kind = next((self._cards[name].kind for name in targets if name in self._cards), "chat")
+                self._cards[alias] = ModelCard(alias, "antiphon", kind=kind)
+
+    def model_for(self, reference: str) -> Model:
+        """The model that a caller's name stands for. Raises ModelNotFound with the names that are near."""
+        model = self._models.get(reference)
+        if model is None:
+            raise self._unknown(reference)
+        return model
+
+    def cards(self) -> list[ModelCard]:
+        """All models that can be named, in the order of the configuration."""
+        return list(self._cards.values())
+
+    def card(self, reference: str) -> ModelCard:
+        """One model's card. Raises ModelNotFound."""
+        card = self._cards.get(reference)
+        if card is None:
+            raise self._unknown(reference)
+        return card
+
+    def _unknown(self, reference: str) -> ModelNotFound:
+        near = get_close_matches(reference, self._models, n=3) or sorted(self._cards)[:10]
+        known = f"; known: {', '.join(near)}" if near else "; the catalogue is empty"
+        return ModelNotFound(
+            f'model "{reference[:200]}" is not in the catalogue{known}',
+            remedy='list all with GET /v1/models, add one with "antiphon models add"',
+            param="model",
+        )
+
+
+def _flatten(alias: str, targets: tuple[str, ...], aliases: Mapping[str, tuple[str, ...]], seen: tuple[str, ...] = ()) -> list[str]:
+    """The names behind an alias, aliases of aliases resolved, each once."""
+    names: list[str] = []
+    for target in targets:
+        if target in aliases and target not in seen:
+            names += _flatten(target, aliases[target], aliases, (*seen, alias))
+        else:
+            names.append(target)
+    return list(dict.fromkeys(names))

@@ -1,0 +1,258 @@
+"""Asks one replica: sends the call, watches the answer, and tells the sink what came of it."""
+
+from email.utils import parsedate_to_datetime
+from time import time
+
+from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
+from antiphon.core.ports import Handle, Sink
+from antiphon.core.types import Call, Frame, Headers, Usage
+from antiphon.execution.providers import Provider
+from antiphon.execution.wire import openai as wire
+from antiphon.transport.client import Exchange
+from antiphon.transport.sse import EventSplitter
+
+MAX_ANSWER = 64 << 20
+"""Bytes that an answer which is not streamed may have."""
+MAX_ERROR = 1 << 16
+"""Bytes kept of an upstream's error body."""
+_TAIL = 2
+"""Frames kept to look for the end and the usage once the stream is over: a server may send them in two pieces."""
+
+
+class NoHandle:
+    """Handle of a call that is over before it began."""
+
+    __slots__ = ()
+
+    def cancel(self, reason: str) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+
+
+class Replica:
+    """One model at one provider."""
+
+    def __init__(self, provider: Provider, upstream: str) -> None:
+        self._provider = provider
+        self._upstream = upstream
+        self._name = f"{provider.name}/{upstream}"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def start(self, call: Call, sink: Sink) -> Handle:
+        call.trail.append(self._name)
+        try:
+            prepared = self._provider.prepare(call, self._upstream)
+        except AntiphonError as error:
+            sink.fail(error)
+            return NoHandle()
+        renamed = (self._upstream, call.model) if call.model != self._upstream else None
+        answer = _StreamedAnswer(sink, renamed, prepared.strips_usage) if call.stream else _WholeAnswer(sink, renamed)
+        extra = b"x-request-id: %b\r\n" % call.id.encode("latin-1", "replace")
+        answer.exchange = self._provider.pool.request_prepared(prepared.head, extra, prepared.body, answer)
+        return answer
+
+
+class _Answer:
+    """The part that both kinds of answer share: the handle, the error statuses, the renaming."""
+
+    __slots__ = ("_body", "_content_type", "_headers", "_over", "_renamed", "_sink", "_size", "_status", "exchange")
+
+    def __init__(self, sink: Sink, renamed: tuple[str, str] | None) -> None:
+        self._sink = sink
+        self._renamed = _spellings(*renamed) if renamed else None
+        self._status = 0
+        self._headers: Headers = ()
+        self._body: list[bytes] = []
+        self._size = 0
+        self._over = False
+        self._content_type = b""
+        self.exchange: Exchange | None = None
+
+    def cancel(self, reason: str) -> None:
+        self._over = True
+        if self.exchange is not None:
+            self.exchange.cancel()
+
+    def pause(self) -> None:
+        if self.exchange is not None:
+            self.exchange.pause()
+
+    def resume(self) -> None:
+        if self.exchange is not None:
+            self.exchange.resume()
+
+    def broken(self, error: AntiphonError) -> None:
+        if not self._over:
+            self._fail(error)
+
+    def _fail(self, error: AntiphonError) -> None:
+        """Tell the sink and want no more of the upstream."""
+        self._over = True
+        self._sink.fail(error)
+        if self.exchange is not None:
+            self.exchange.cancel()
+
+    def _gather(self, chunk: bytes, limit: int) -> None:
+        self._size += len(chunk)
+        if self._size <= limit:
+            self._body.append(chunk)
+        elif self._status < 400:
+            self._fail(UpstreamBroken(f"the model's server sent an answer of more than {limit >> 20} MiB"))
+
+    def _refused(self) -> UpstreamRefused:
+        body = b"".join(self._body)
+        return UpstreamRefused(self._status, body, content_type=self._content_type, retry_after=_retry_after(self._headers))
+
+    def _rename(self, raw: bytes) -> bytes:
+        """Put the name that the caller used where the server put its own."""
+        if self._renamed is not None:
+            for old, new in self._renamed:
+                if old in raw:
+                    return raw.replace(old, new)
+        return raw
+
+    def _take_head(self, status: int, headers: Headers) -> None:
+        self._status, self._headers = status, headers
+        for name, value in headers:
+            if name == b"content-type":
+                self._content_type = value
+
+
+class _WholeAnswer(_Answer):
+    """An answer in one piece. It is gathered before it is passed on, so a server that dies in the middle has said nothing yet."""
+
+    __slots__ = ()
+
+    def head(self, status: int, headers: Headers) -> None:
+        self._take_head(status, headers)
+
+    def data(self, chunk: bytes) -> None:
+        self._gather(chunk, MAX_ANSWER if self._status < 400 else MAX_ERROR)
+
+    def complete(self) -> None:
+        if self._over:
+            return
+        self._over = True
+        if self._status >= 300:
+            self._sink.fail(self._refused())
+            return
+        body = self._rename(self._body[0] if len(self._body) == 1 else b"".join(self._body))
+        self._sink.head(self._status, self._headers)
+        self._sink.frame(Frame(body))
+        self._sink.end(wire.usage_of_answer(body))
+
+
+class _StreamedAnswer(_Answer):
+    """An answer in events. Frames go on as they came; the stream must end in ``[DONE]`` or at least with a finish reason."""
+
+    __slots__ = ("_begun", "_splitter", "_streams", "_strips_usage", "_tail", "_usage")
+
+    def __init__(self, sink: Sink, renamed: tuple[str, str] | None, strips_usage: bool) -> None:
+        super().__init__(sink, renamed)
+        self._splitter = EventSplitter()
+        self._streams = False
+        self._begun = False
+        self._strips_usage = strips_usage
+        self._tail: tuple[bytes, ...] = ()
+        self._usage: Usage | None = None
+
+    def head(self, status: int, headers: Headers) -> None:
+        self._take_head(status, headers)
+        self._streams = status < 300 and self._content_type.startswith(b"text/event-stream")
+        if self._streams:
+            self._sink.head(status, headers)
+
+    def data(self, chunk: bytes) -> None:
+        if self._over:
+            return
+        if not self._streams:
+            self._gather(chunk, MAX_ERROR)
+            return
+        try:
+            raw = self._splitter.feed(chunk)
+        except AntiphonError as error:
+            self._fail(error)
+            return
+        if raw:
+            self._pass_on(raw)
+
+    def _pass_on(self, raw: bytes) -> None:
+        if b'"error"' in raw and self._failed_inside(raw):
+            return
+        if self._strips_usage and b'"usage"' in raw:
+            raw, usage = wire.without_usage_chunk(raw)
+            self._usage = usage or self._usage
+            if not raw:
+                return
+        self._tail = (*self._tail[1 - _TAIL :], raw)
+        if self._renamed is not None:
+            raw = self._rename(raw)
+        if not self._begun:
+            self._begun = any(wire.has_content(chunk) for chunk in wire.chunks(raw))
+        self._sink.frame(Frame(raw, self._begun, "openai", wire.chunks))
+
+    def _failed_inside(self, raw: bytes) -> bool:
+        """The server told of an error inside the stream: what came before it is passed on, then the call fails."""
+        before: list[bytes] = []
+        for event in wire.split_events(raw):
+            for chunk in wire.chunks(event):
+                if chunk is not None and chunk.error:
+                    if before:
+                        self._pass_on(b"".join(before))
+                    self._fail(wire.error_in_stream(event, chunk))
+                    return True
+            before.append(event)
+        return False
+
+    def complete(self) -> None:
+        if self._over:
+            return
+        if not self._streams:
+            self._over = True
+            self._sink.fail(
+                self._refused()
+                if self._status >= 300
+                else UpstreamBroken(
+                    f'the model\'s server answered a streamed call with "{self._content_type.decode("latin-1")}"',
+                    remedy="call it without stream, or mend the provider's url",
+                )
+            )
+            return
+        rest = self._splitter.rest()
+        if rest.strip():
+            self._pass_on(rest + b"\n\n")
+            if self._over:
+                return
+        tail = b"".join(self._tail)
+        if b"[DONE]" not in tail:
+            if not any(choice.finish_reason for chunk in wire.chunks(tail) if chunk for choice in chunk.choices):
+                self._fail(UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off"))
+                return
+            self._sink.frame(Frame(wire.DONE, True, "openai", wire.chunks))
+        self._over = True
+        self._sink.end(self._usage or wire.usage_of_stream(tail))
+
+
+def _spellings(old: str, new: str) -> tuple[tuple[bytes, bytes], ...]:
+    """The field ``model`` as servers write it, each with its replacement."""
+    before, after = wire.encode(old), wire.encode(new)
+    return ((b'"model":' + before, b'"model":' + after), (b'"model": ' + before, b'"model": ' + after))
+
+
+def _retry_after(headers: Headers) -> float | None:
+    """Seconds of a ``retry-after`` header, which may also be a date (RFC 9110, section 10.2.3)."""
+    for name, value in headers:
+        if name == b"retry-after":
+            text = value.decode("latin-1").strip()
+            try:
+                return max(0.0, float(text))
+            except ValueError:
+                pass
+            try:
+                return max(0.0, parsedate_to_datetime(text).timestamp() - time())
+            except ValueError:
+                return None
+    return None

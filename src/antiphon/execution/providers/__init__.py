@@ -1,0 +1,73 @@
+"""Who is asked: one file per kind of provider, each ending in ``plugin = ...``.
+
+A provider knows where its server is, which key it wants and how a call must look there. It holds no call; the executor does.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from antiphon.core.plugins import PluginGroup
+from antiphon.core.types import Call
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
+from antiphon.transport.deadlines import DeadlineWheel
+
+
+class Abilities(msgspec.Struct, frozen=True):
+    """What a provider's server can do, as its row of configuration says."""
+
+    stream_usage: bool = True
+    """Understands ``stream_options.include_usage``."""
+    chat: bool = True
+    completions: bool = True
+    embeddings: bool = True
+    n: bool = True
+    logprobs: bool = True
+    json_schema: bool = True
+    tools: bool = True
+
+
+class ProviderOptions(msgspec.Struct, frozen=True):
+    """Where a provider is and what it can do."""
+
+    name: str
+    origin: Origin
+    base_path: str = ""
+    """Path of the API root, for example ``/v1``."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    """Sent with each call, the key among them."""
+    abilities: Abilities = Abilities()
+    timeouts: ClientTimeouts = ClientTimeouts()
+    max_connections: int = 1024
+
+    def __repr__(self) -> str:
+        return f"ProviderOptions({self.name!r}, {self.origin})"
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A call as the provider's server wants it."""
+
+    head: bytes
+    """Beginning of the request's head, from ``ClientPool.prepare``."""
+    body: bytes
+    strips_usage: bool
+    """The usage chunk was asked for by us, so the caller must not see it."""
+
+
+class Provider(Protocol):
+    """A server that models can be asked of."""
+
+    name: str
+    pool: ClientPool
+
+    def prepare(self, call: Call, upstream: str) -> Prepared:
+        """Put ``call`` into the server's words; ``upstream`` is its name for the model. Raises InvalidRequest for what it lacks."""
+
+
+class ProviderPlugin(Protocol):
+    """What a provider's file ends in."""
+
+    def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> Provider: ...
+
+
+PROVIDERS = PluginGroup("antiphon.providers", "antiphon.execution.providers")

@@ -1,0 +1,86 @@
+"""Any server that speaks OpenAI's API: vendors, vLLM, SGLang, llama.cpp, Ollama, and the engines on this machine."""
+
+from typing import Any
+
+import msgspec
+
+from antiphon.core.errors import UnsupportedParameter
+from antiphon.core.types import Call
+from antiphon.execution.providers import Abilities, Prepared, ProviderOptions
+from antiphon.execution.wire import openai as wire
+from antiphon.transport.client import ClientPool
+from antiphon.transport.deadlines import DeadlineWheel
+
+
+class _Asked(msgspec.Struct):
+    """The fields whose support differs between servers."""
+
+    n: int | None = None
+    logprobs: Any = None
+    tools: Any = None
+    response_format: Any = None
+
+
+_decode_asked = msgspec.json.Decoder(_Asked).decode
+_ABILITY_OF = {"chat/completions": "chat", "completions": "completions", "embeddings": "embeddings"}
+_STREAMED = ("chat/completions", "completions")
+
+
+class OpenAIProvider:
+    """A server that speaks OpenAI's API, so a call goes out as it came in but for the model's name and the usage chunk."""
+
+    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
+        self.name = options.name
+        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel)
+        self._abilities = options.abilities
+        self._whole = options.abilities == Abilities()
+        headers = ((b"content-type", b"application/json"), *options.headers)
+        self._heads = {
+            endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers)
+            for endpoint, ability in _ABILITY_OF.items()
+            if getattr(options.abilities, ability)
+        }
+
+    def prepare(self, call: Call, upstream: str) -> Prepared:
+        head = self._heads.get(call.endpoint)
+        if head is None:
+            raise UnsupportedParameter(
+                f'"{self.name}" does not serve /v1/{call.endpoint}', remedy="choose a model of another provider", param="model"
+            )
+        body = call.body
+        if not self._whole:
+            self._refuse_what_is_missing(body)
+        if call.model != upstream:
+            body = wire.with_model(body, call.model, upstream)
+        strips_usage = call.stream and not call.wants_usage and self._abilities.stream_usage and call.endpoint in _STREAMED
+        if strips_usage:
+            body = wire.with_usage(body)
+        return Prepared(head, body, strips_usage)
+
+    def _refuse_what_is_missing(self, body: bytes) -> None:
+        asked, has = _decode_asked(body), self._abilities
+        format_type = asked.response_format.get("type") if isinstance(asked.response_format, dict) else None
+        missing = [
+            name
+            for name, wanted, able in (
+                ("n", (asked.n or 1) > 1, has.n),
+                ("logprobs", asked.logprobs not in (None, False), has.logprobs),
+                ("tools", bool(asked.tools), has.tools),
+                ("response_format", format_type == "json_schema", has.json_schema),
+            )
+            if wanted and not able
+        ]
+        if missing:
+            raise UnsupportedParameter(
+                f'"{self.name}" does not support `{missing[0]}`',
+                remedy="leave it out or choose a model that does",
+                param=missing[0],
+            )
+
+
+class _Plugin:
+    def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider:
+        return OpenAIProvider(options, wheel)
+
+
+plugin = _Plugin()

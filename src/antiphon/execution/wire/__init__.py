@@ -1,0 +1,1 @@
+"""How backends talk: one module per dialect."""

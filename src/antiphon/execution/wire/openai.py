@@ -1,0 +1,264 @@
+"""OpenAI's dialect, read no further than a gateway must: which model, streamed or not, what was used, where the text begins."""
+
+import re
+from typing import Any
+
+import msgspec
+
+from antiphon.core.errors import InvalidRequest, UpstreamRefused
+from antiphon.core.types import Usage
+from antiphon.transport import sse
+
+DONE = b"data: [DONE]\n\n"
+
+
+class _StreamOptions(msgspec.Struct):
+    include_usage: bool | None = None
+
+
+class RequestHead(msgspec.Struct):
+    """What routing needs of a request body."""
+
+    model: str
+    stream: bool | None = None
+    stream_options: _StreamOptions | None = None
+
+    @property
+    def wants_usage(self) -> bool:
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+
+_decode_head = msgspec.json.Decoder(RequestHead).decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+encode = msgspec.json.Encoder().encode
+_AT_FIELD = re.compile(r" - at `\$\.?([^`]*)`$")
+_MODEL = re.compile(rb'"model"\s*:\s*')
+
+
+def parse_head(body: bytes) -> RequestHead:
+    """Read a request's routing fields. Raises InvalidRequest naming the field at fault."""
+    try:
+        head = _decode_head(body)
+    except msgspec.ValidationError as error:
+        raise _invalid_field(str(error)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
+    if not head.model:
+        raise InvalidRequest("the field `model` is empty", param="model", remedy="name a model that GET /v1/models lists")
+    return head
+
+
+def _invalid_field(text: str) -> InvalidRequest:
+    if "missing required field `model`" in text:
+        return InvalidRequest("the field `model` is missing", param="model", remedy="name a model that GET /v1/models lists")
+    found = _AT_FIELD.search(text)
+    param = found.group(1) if found else None
+    what = _AT_FIELD.sub("", text)
+    return InvalidRequest(
+        f"the field `{param}` is not valid: {what}" if param else f"the request body is not valid: {what}", param=param
+    )
+
+
+def with_model(body: bytes, asked: str, wanted: str) -> bytes:
+    """``body`` with the model's name exchanged; all other bytes stay as they are wherever that can be done safely."""
+    first = _MODEL.search(body)
+    if first is not None and body.find(b'"model"', first.end()) < 0:
+        old = encode(asked)
+        if body.startswith(old, first.end()):
+            return b"".join((body[: first.end()], encode(wanted), body[first.end() + len(old) :]))
+    fields = _decode_fields(body)
+    fields["model"] = msgspec.Raw(encode(wanted))
+    return encode(fields)
+
+
+def with_usage(body: bytes) -> bytes:
+    """``body`` asking for the usage chunk of a stream."""
+    if b'"stream_options"' not in body:
+        start = body.index(b"{") + 1
+        return b"".join((body[:start], b'"stream_options":{"include_usage":true},', body[start:]))
+    fields = _decode_fields(body)
+    options = msgspec.json.decode(fields.get("stream_options", msgspec.Raw(b"null"))) or {}
+    options["include_usage"] = True
+    fields["stream_options"] = msgspec.Raw(encode(options))
+    return encode(fields)
+
+
+# -- answers
+
+
+class _PromptDetails(msgspec.Struct):
+    cached_tokens: int | None = None
+
+
+class _CompletionDetails(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _CompletionDetails | None = None
+
+
+class _Answer(msgspec.Struct):
+    usage: _Usage | None = None
+
+
+class Delta(msgspec.Struct):
+    """What a streamed chunk adds."""
+
+    content: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+    refusal: Any = None
+    reasoning: Any = None
+    reasoning_content: Any = None
+    audio: Any = None
+
+
+class Choice(msgspec.Struct):
+    """One of the alternatives of a chunk; ``text`` is what /v1/completions has in place of a delta."""
+
+    delta: Delta | None = None
+    text: Any = None
+    finish_reason: str | None = None
+
+
+class Chunk(msgspec.Struct):
+    """One event of a stream, as far as the gateway looks into it."""
+
+    choices: list[Choice] = []
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decode_answer = msgspec.json.Decoder(_Answer).decode
+_decode_usage = msgspec.json.Decoder(_Usage).decode
+_decode_chunk = msgspec.json.Decoder(Chunk).decode
+
+
+def _usage(found: _Usage | None) -> Usage | None:
+    if found is None:
+        return None
+    prompt, completion = found.prompt_tokens or 0, found.completion_tokens or 0
+    prompt_details, completion_details = found.prompt_tokens_details, found.completion_tokens_details
+    return Usage(
+        prompt,
+        completion,
+        found.total_tokens or prompt + completion,
+        (prompt_details.cached_tokens or 0) if prompt_details else 0,
+        (completion_details.reasoning_tokens or 0) if completion_details else 0,
+    )
+
+
+def usage_of_answer(body: bytes) -> Usage | None:
+    """Usage of an answer that was not streamed, None where it tells none."""
+    start = body.rfind(b'"usage"')
+    if start < 0:
+        return None
+    try:
+        return _usage(_decode_usage(_object_at(body, start + 7)))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        return _usage(_decode_answer(body).usage)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _object_at(body: bytes, start: int) -> bytes:
+    """The JSON object that begins behind ``start``, assuming that no string in it holds a brace (counts of tokens do not)."""
+    begin = body.find(b"{", start, start + 8)
+    if begin < 0:
+        return b""
+    end = body.find(b"}", begin) + 1
+    while end and body.count(b"{", begin, end) != body.count(b"}", begin, end):
+        end = body.find(b"}", end) + 1
+    return body[begin:end]
+
+
+def chunks(raw: bytes) -> list[Chunk | None]:
+    """The events of a frame, None for those that are not JSON objects (``[DONE]`` is left out)."""
+    found: list[Chunk | None] = []
+    for event in sse.parse(raw):
+        if event.data == "[DONE]":
+            continue
+        try:
+            found.append(_decode_chunk(event.data))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            found.append(None)
+    return found
+
+
+def has_content(chunk: Chunk | None) -> bool:
+    """Whether a reader would see something of this event. What cannot be read counts as content."""
+    if chunk is None:
+        return True
+    for choice in chunk.choices:
+        delta = choice.delta
+        if choice.finish_reason or choice.text:
+            return True
+        if delta is not None and (
+            delta.content
+            or delta.tool_calls
+            or delta.function_call
+            or delta.refusal
+            or delta.reasoning
+            or delta.reasoning_content
+            or delta.audio
+        ):
+            return True
+    return False
+
+
+def is_usage_only(chunk: Chunk | None) -> bool:
+    """The chunk that carries the usage and nothing else."""
+    return chunk is not None and not chunk.choices and chunk.usage is not None
+
+
+def usage_of_stream(tail: bytes) -> Usage | None:
+    """Usage told by the last events of a stream, the last one that tells it counting."""
+    if b'"usage"' not in tail:
+        return None
+    for chunk in reversed(chunks(tail)):
+        if chunk is not None and chunk.usage is not None:
+            return _usage(chunk.usage)
+    return None
+
+
+def without_usage_chunk(raw: bytes) -> tuple[bytes, Usage | None]:
+    """A frame without its usage chunk, and what that chunk told. The other events keep their bytes."""
+    kept: list[bytes] = []
+    usage: Usage | None = None
+    for event in split_events(raw):
+        found = chunks(event)
+        if len(found) == 1 and is_usage_only(found[0]) and found[0] is not None:
+            usage = _usage(found[0].usage)
+        else:
+            kept.append(event)
+    return b"".join(kept), usage
+
+
+_EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+
+
+def split_events(raw: bytes) -> list[bytes]:
+    """The single events of a frame, byte for byte."""
+    events: list[bytes] = []
+    start = 0
+    for boundary in _EVENT_END.finditer(raw):
+        events.append(raw[start : boundary.end()])
+        start = boundary.end()
+    if start < len(raw):
+        events.append(raw[start:])
+    return events
+
+
+def error_in_stream(event: bytes, chunk: Chunk) -> UpstreamRefused:
+    """The error that a server told inside its stream, with the status it names, 502 where it names none."""
+    error = chunk.error
+    code = error.get("code") if isinstance(error, dict) else None
+    body = sse.parse(event)[0].data.encode()
+    return UpstreamRefused(code if isinstance(code, int) and 400 <= code < 600 else 502, body)

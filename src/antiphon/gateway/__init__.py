@@ -1,0 +1,1 @@
+"""HTTP in and out: the endpoints that callers see, and the pipeline behind them."""

@@ -1,0 +1,1 @@
+"""The control plane: metrics, documentation and administration, as an ASGI application."""

@@ -1,0 +1,36 @@
+"""The control plane's application."""
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from antiphon.gateway.admin import docs, metrics, processes
+from antiphon.gateway.admin.errors import HANDLERS
+from antiphon.gateway.admin.sources import ControlSources
+
+
+class _SafeHeaders:
+    """Tells browsers not to guess content types and not to tell other sites where a reader came from."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["x-content-type-options"] = "nosniff"
+                headers["referrer-policy"] = "no-referrer"
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
+
+def create_app(sources: ControlSources, *, patience: float = metrics.PATIENCE) -> Starlette:
+    """The application that serves ``sources``; a process that takes longer than ``patience`` seconds to answer counts as down."""
+    return Starlette(
+        routes=[*docs.routes(), *metrics.routes(sources, patience), *processes.routes(sources)],
+        middleware=[Middleware(_SafeHeaders)],
+        exception_handlers=dict(HANDLERS),
+    )

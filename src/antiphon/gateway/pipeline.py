@@ -1,0 +1,161 @@
+"""The stages of one call, in their order.
+
+1. identify: the key becomes a principal
+2. parse: only what routing needs; the rest of the body stays raw
+3. reserve: the call takes its place among those in flight
+6. choose: the name becomes a model
+8. execute: the model answers into the exchange
+10. settle: what was taken for the call is given back
+11. tell: one event for metrics, logs and records
+
+A stage that a deployment does not use is left out of the list by ``bootstrap`` and costs nothing; the numbers in between belong to
+such stages. Entering stages run until the model has been started; closing stages run once, whatever happened.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from antiphon.core.errors import AntiphonError, InternalError
+from antiphon.core.events import CallFinished
+from antiphon.core.ports import Observer
+from antiphon.core.types import Call
+from antiphon.dispatch.directory import Directory
+from antiphon.execution.wire import openai as wire
+from antiphon.gateway.exchange import Exchange
+from antiphon.gateway.keys import KeyRing
+from antiphon.transport.server import Request, Responder
+
+Run = Callable[[Exchange], None]
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """One step of the pipeline."""
+
+    number: int
+    name: str
+    closing: bool = False
+
+
+STAGES = (
+    Stage(1, "identify"),
+    Stage(2, "parse"),
+    Stage(3, "reserve"),
+    Stage(6, "choose"),
+    Stage(8, "execute"),
+    Stage(10, "settle", closing=True),
+    Stage(11, "tell", closing=True),
+)
+
+
+class Pipeline:
+    """Runs calls through the stages that ``runs`` has; a stage that it lacks is not in use."""
+
+    def __init__(self, runs: Mapping[str, Run], report: Callable[[str, BaseException], None]) -> None:
+        unknown = set(runs) - {stage.name for stage in STAGES}
+        if unknown:
+            raise ValueError(f"no such stage: {', '.join(sorted(unknown))}")
+        self._entering = tuple(runs[stage.name] for stage in STAGES if stage.name in runs and not stage.closing)
+        self._closing = tuple(runs[stage.name] for stage in STAGES if stage.name in runs and stage.closing)
+        self._report = report
+
+    def run(self, endpoint: str, request: Request, responder: Responder) -> None:
+        """Take a call in. What a stage raises becomes the caller's answer."""
+        exchange = Exchange(self.close, endpoint, request, responder)
+        responder.listener = exchange
+        try:
+            for stage in self._entering:
+                stage(exchange)
+        except AntiphonError as error:
+            exchange.fail(error)
+        except Exception as error:  # the border of the process: one call's bug must not take others down
+            self._report(exchange.id, error)
+            if not exchange.closed:
+                exchange.fail(InternalError())
+
+    def close(self, exchange: Exchange) -> None:
+        """Run the closing stages."""
+        for stage in self._closing:
+            stage(exchange)
+
+
+def identify(keys: KeyRing) -> Run:
+    """Stage 1, for a deployment with keys."""
+
+    def run(exchange: Exchange) -> None:
+        exchange.principal = keys.principal(exchange.request.header(b"authorization"))
+
+    return run
+
+
+def parse(exchange: Exchange) -> None:
+    """Stage 2."""
+    body = exchange.request.body
+    head = wire.parse_head(body)
+    exchange.call = Call(
+        exchange.id, exchange.endpoint, head.model, body, bool(head.stream), head.wants_usage, "openai", exchange.principal, []
+    )
+
+
+def choose(directory: Directory) -> Run:
+    """Stage 6."""
+
+    def run(exchange: Exchange) -> None:
+        assert exchange.call is not None
+        exchange.model = directory.model_for(exchange.call.model)
+
+    return run
+
+
+def execute(exchange: Exchange) -> None:
+    """Stage 8."""
+    assert exchange.model is not None
+    assert exchange.call is not None
+    handle = exchange.model.start(exchange.call, exchange)
+    if not exchange.closed:
+        exchange.handle = handle
+
+
+class InFlight:
+    """Counts the calls under way."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def reserve(self, exchange: Exchange) -> None:
+        """Stage 3."""
+        self.count += 1
+        exchange.reserved = True
+
+    def settle(self, exchange: Exchange) -> None:
+        """Stage 10. A call that was refused before it took a place gives none back."""
+        if exchange.reserved:
+            self.count -= 1
+
+
+def tell(observers: Sequence[Observer]) -> Run:
+    """Stage 11."""
+
+    def run(exchange: Exchange) -> None:
+        call = exchange.call
+        trail = call.trail if call is not None else ()
+        event = CallFinished(
+            id=exchange.id,
+            endpoint=exchange.endpoint,
+            model=call.model if call is not None else "",
+            target=trail[-1] if trail else "",
+            principal=exchange.principal.name,
+            status=exchange.status,
+            error=exchange.error_code,
+            stream=call.stream if call is not None else False,
+            started_at=exchange.started_at,
+            duration=time.monotonic() - exchange.t0,
+            ttft=exchange.first_at - exchange.t0 if exchange.first_at else 0.0,
+            usage=exchange.usage,
+            attempts=len(trail),
+        )
+        for observer in observers:
+            observer.call_finished(event)
+
+    return run

@@ -1,0 +1,146 @@
+"""Writes what was measured in Prometheus' text format, version 0.0.4.
+
+Only the control plane uses this module: prometheus-client is not loaded into the processes that serve calls.
+"""
+
+import platform
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
+
+from antiphon import __version__
+from antiphon.core.ports import EngineStats
+from antiphon.observability.metrics import DURATION_BOUNDS, TTFT_BOUNDS, HistogramSnapshot, MetricsSnapshot, SeriesSnapshot
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+SERIES = ("endpoint", "model", "target")
+
+
+class EngineSample(msgspec.Struct, frozen=True):
+    """The load of one engine host."""
+
+    process: str
+    model: str
+    stats: EngineStats
+
+
+class ProcessSample(msgspec.Struct, frozen=True):
+    """One of the server's processes."""
+
+    name: str
+    role: str
+    up: bool
+    """It answered when it was last asked."""
+    restarts: int = 0
+
+
+def render(snapshot: MetricsSnapshot, engines: Sequence[EngineSample], processes: Sequence[ProcessSample]) -> bytes:
+    """All metrics as text. ``docs/reference/metrics.md`` lists them."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Families(snapshot, engines, processes))
+    return generate_latest(registry)
+
+
+class _Families(Collector):
+    def __init__(self, snapshot: MetricsSnapshot, engines: Sequence[EngineSample], processes: Sequence[ProcessSample]) -> None:
+        self._snapshot = snapshot
+        self._engines = engines
+        self._processes = processes
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        yield from _calls(self._snapshot.series)
+        yield from _gateway(self._snapshot)
+        yield from _engine_load(self._engines)
+        yield from _server(self._processes)
+
+
+def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
+    requests = CounterMetricFamily("antiphon_requests", "Finished calls.", labels=(*SERIES, "status"))
+    errors = CounterMetricFamily("antiphon_errors", "Finished calls that failed.", labels=(*SERIES, "code"))
+    tokens = CounterMetricFamily("antiphon_tokens", "Tokens used.", labels=("model", "target", "kind"))
+    duration = HistogramMetricFamily(
+        "antiphon_request_duration_seconds", "From a request's last byte to its answer's last byte.", labels=SERIES
+    )
+    ttft = HistogramMetricFamily(
+        "antiphon_time_to_first_token_seconds", "From a request's last byte to the first content.", labels=SERIES
+    )
+    used: dict[tuple[str, str, str], int] = {}
+    for row in rows:
+        for status, count in sorted(row.statuses.items()):
+            requests.add_metric((*row.key, str(status)), count)
+        for code, count in sorted(row.errors.items()):
+            errors.add_metric((*row.key, code), count)
+        duration.add_metric(row.key, _buckets(DURATION_BOUNDS, row.duration), row.duration.sum)
+        ttft.add_metric(row.key, _buckets(TTFT_BOUNDS, row.ttft), row.ttft.sum)
+        for kind, number in _tokens(row):
+            used[row.model, row.target, kind] = used.get((row.model, row.target, kind), 0) + number
+    for labels, number in used.items():
+        tokens.add_metric(labels, number)
+    return (requests, errors, tokens, duration, ttft)
+
+
+def _tokens(row: SeriesSnapshot) -> tuple[tuple[str, int], ...]:
+    return (
+        ("prompt", row.prompt_tokens),
+        ("completion", row.completion_tokens),
+        ("cached", row.cached_tokens),
+        ("reasoning", row.reasoning_tokens),
+    )
+
+
+def _buckets(bounds: Sequence[float], histogram: HistogramSnapshot) -> list[tuple[str, float]]:
+    total = 0
+    buckets: list[tuple[str, float]] = []
+    for bound, count in zip((*map(str, bounds), "+Inf"), histogram.counts, strict=True):
+        total += count
+        buckets.append((bound, total))
+    return buckets
+
+
+def _gateway(snapshot: MetricsSnapshot) -> Iterable[Metric]:
+    yield GaugeMetricFamily("antiphon_requests_in_flight", "Calls being answered.", value=snapshot.in_flight)
+    yield CounterMetricFamily("antiphon_call_log_lost", "Records that the call log had to give up.", value=snapshot.call_log_lost)
+
+
+def _engine_load(engines: Sequence[EngineSample]) -> Iterable[Metric]:
+    labels = ("process", "model")
+    running = GaugeMetricFamily("antiphon_engine_running", "Prompts being worked on.", labels=labels)
+    waiting = GaugeMetricFamily("antiphon_engine_waiting", "Prompts that wait for a place.", labels=labels)
+    cache = GaugeMetricFamily("antiphon_engine_kv_cache_usage_ratio", "Share of the KV cache in use, 0 to 1.", labels=labels)
+    generated = CounterMetricFamily("antiphon_engine_generated_tokens", "Tokens generated since the engine started.", labels=labels)
+    prompt = CounterMetricFamily("antiphon_engine_prompt_tokens", "Prompt tokens since the engine started.", labels=labels)
+    cached = CounterMetricFamily(
+        "antiphon_engine_cached_tokens", "Prompt tokens read from the prefix cache since the engine started.", labels=labels
+    )
+    for engine in engines:
+        place = (engine.process, engine.model)
+        running.add_metric(place, engine.stats.running)
+        waiting.add_metric(place, engine.stats.waiting)
+        cache.add_metric(place, engine.stats.kv_cache_usage)
+        generated.add_metric(place, engine.stats.generated_tokens)
+        prompt.add_metric(place, engine.stats.prompt_tokens)
+        cached.add_metric(place, engine.stats.cached_tokens)
+    return (running, waiting, cache, generated, prompt, cached)
+
+
+def _server(processes: Sequence[ProcessSample]) -> Iterable[Metric]:
+    up = GaugeMetricFamily("antiphon_up", "1 if the process answered, 0 if it did not.", labels=("process", "role"))
+    restarts = CounterMetricFamily(
+        "antiphon_process_restarts",
+        "Times that the process was started again after it had ended by itself.",
+        labels=("process", "role"),
+    )
+    for process in processes:
+        up.add_metric((process.name, process.role), int(process.up))
+        restarts.add_metric((process.name, process.role), process.restarts)
+    build = GaugeMetricFamily("antiphon_build_info", "Always 1; the labels say what runs.", labels=("version", "python"))
+    build.add_metric((__version__, platform.python_version()), 1)
+    return (up, restarts, build)

@@ -1,0 +1,93 @@
+"""Models that were added with ``antiphon models add``, kept in ``models.json`` in the data folder."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+
+from antiphon.core.errors import ConfigError, ModelNotFound
+from antiphon.registry.disk import locked, write_atomically
+from antiphon.registry.names import check_name
+
+
+class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An added model. The fields are those of a model in the configuration and mean the same."""
+
+    name: str
+    source: str
+    sha256: str = ""
+    engine: str = "openvino"
+    threads: int = 0
+    context: int = 0
+    kv_cache_mb: int = 512
+    max_running: int = 64
+    max_waiting: int = 256
+    precision: str = "default"
+    adapters: dict[str, str] = {}
+
+
+class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    models: tuple[CatalogueEntry, ...] = ()
+
+
+class Catalogue:
+    """The added models. Every method may be called by several processes at once."""
+
+    def __init__(self, data_dir: str | Path) -> None:
+        self.file = Path(data_dir).absolute() / "models.json"
+
+    def list(self) -> tuple[CatalogueEntry, ...]:
+        """All entries in the order in which they were added. Raises ConfigError where the file is not readable."""
+        try:
+            return msgspec.json.decode(self.file.read_bytes(), type=_Document).models
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            raise ConfigError(
+                f"cannot read: {error.strerror}", file=str(self.file), remedy="give this user the right to read it"
+            ) from error
+        except msgspec.MsgspecError as error:
+            raise ConfigError(
+                str(error), file=str(self.file), remedy="correct the file, or remove it and add the models again"
+            ) from error
+
+    def get(self, name: str) -> CatalogueEntry | None:
+        """The entry of that name."""
+        return next((entry for entry in self.list() if entry.name == name), None)
+
+    def check_free(self, name: str) -> None:
+        """Raises ConfigError where there is an entry of that name already, or the name is not one for a model."""
+        check_name(name)
+        if known := self.get(name):
+            raise ConfigError(
+                f'model "{name}" is in the catalogue already, from {known.source}',
+                remedy=f'take another name, or "antiphon models rm {name}" first',
+            )
+
+    def add(self, entry: CatalogueEntry) -> None:
+        """Add an entry. Raises ConfigError as ``check_free`` does."""
+        with self._locked():
+            self.check_free(entry.name)
+            self._write((*self.list(), entry))
+
+    def remove(self, name: str) -> CatalogueEntry:
+        """Remove an entry and return it. Raises ModelNotFound where there is none of that name."""
+        with self._locked():
+            entries = self.list()
+            for entry in entries:
+                if entry.name == name:
+                    self._write(tuple(other for other in entries if other is not entry))
+                    return entry
+        known = ", ".join(entry.name for entry in entries) or "none"
+        raise ModelNotFound(f'model "{name}" has not been added', remedy=f"added models: {known}")
+
+    def _locked(self) -> AbstractContextManager[None]:
+        return locked(self.file.with_name(".models.lock"), lambda: None)
+
+    def _write(self, entries: tuple[CatalogueEntry, ...]) -> None:
+        write_atomically(self.file, msgspec.json.format(msgspec.json.encode(_Document(models=entries))))
+
+
+def known_names(data_dir: Path) -> tuple[str, ...]:
+    """Names of the added models, for whoever must know what an alias may lead to. Raises ConfigError as ``Catalogue.list`` does."""
+    return tuple(entry.name for entry in Catalogue(data_dir).list())

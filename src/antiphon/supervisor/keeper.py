@@ -1,0 +1,182 @@
+"""Keeps one planned process running: starts it, waits until it is ready, watches it, starts it again, ends it."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from antiphon.bootstrap.process import Status, socket_path
+from antiphon.bootstrap.state import ProcessError, ProcessState, State
+from antiphon.core.errors import AntiphonError
+from antiphon.supervisor.backoff import Backoff, BackoffPolicy
+from antiphon.supervisor.child import Assignment, ChildProcess, describe_exit
+from antiphon.supervisor.liveness import is_silent
+from antiphon.supervisor.notice import Notice
+
+log = logging.getLogger(__name__)
+
+KILL_MARGIN = 2.0
+"""Seconds beyond the grace after which a process that was asked to end is killed."""
+
+
+class Timings(msgspec.Struct, frozen=True):
+    """How patient the supervisor is. Seconds. Generous, because a loaded machine is slow and a killed process helps nobody."""
+
+    ready: float = 30.0
+    """From a process's start to its being ready."""
+    engine_ready: float = 600.0
+    """The same for an engine, which may have to convert its model first."""
+    ping_every: float = 5.0
+    """Between questions to a process whether it is alive; 0 asks none."""
+    ping_patience: float = 10.0
+    """For an answer to one of them."""
+    ping_misses: int = 3
+    """Questions in a row without answer after which a process counts as hung."""
+    backoff: BackoffPolicy = BackoffPolicy()
+
+
+class Keeper:
+    """Answers for one name. ``tell`` hears the news, ``changed`` is called whenever ``state`` is another."""
+
+    def __init__(
+        self, assignment: Assignment, timings: Timings, *, tell: Callable[[Notice], None], changed: Callable[[], None]
+    ) -> None:
+        self.assignment = assignment
+        self.name = assignment.planned.name
+        self.role = assignment.planned.role
+        model = assignment.planned.model
+        self.state = ProcessState(
+            self.name, self.role, assignment.epoch, "starting", time.time(), model=model.name if model else ""
+        )
+        self.first: asyncio.Future[ProcessError | None] = asyncio.get_running_loop().create_future()
+        """How the first start went: None once it was ready, else why it was not."""
+        self._timings = timings
+        self._tell = tell
+        self._changed = changed
+        self._backoff = Backoff(timings.backoff)
+        self._stopping = asyncio.Event()
+        self._child: ChildProcess | None = None
+        self._told: ProcessError | None = None
+        self._ready = asyncio.Event()
+        self._ready_at = 0.0
+        tell(Notice("starting", self.name))
+        self._task = asyncio.create_task(self._keep(), name=f"keep-{self.name}")
+
+    async def stop(self, grace: float) -> None:
+        """End the process: ask, and kill it ``KILL_MARGIN`` seconds after the grace. One that is not ready yet gets no grace."""
+        ready = self._ready.is_set()
+        self._stopping.set()
+        if self._child is not None and not self._child.ended.done():
+            self._set("draining")
+            self._child.terminate()
+        limit = grace + KILL_MARGIN if ready else KILL_MARGIN
+        reminder = asyncio.get_running_loop().call_later(limit, self._kill_late, limit)
+        try:
+            await asyncio.shield(self._task)
+        finally:
+            reminder.cancel()
+        self._set("stopped", pid=0)
+        self._tell(Notice("stopped", self.name))
+
+    def kill(self) -> None:
+        """End the process at once and for good."""
+        self._stopping.set()
+        if self._child is not None:
+            self._child.kill()
+
+    async def _keep(self) -> None:
+        while True:
+            self._ready.clear()
+            self._told = None
+            error = await self._live()
+            healthy_for = time.monotonic() - self._ready_at if self._ready.is_set() else 0.0
+            if self._stopping.is_set():
+                self._settle(error)
+                return
+            pause = self._backoff.pause(healthy_for=healthy_for, setup=error.setup)
+            self._set("waiting", pid=0, error=error, detail="")
+            self._tell(Notice("failed", self.name, str(error)))
+            self._settle(error)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause)
+                return
+            self._set("starting", restarts=self.state.restarts + 1)
+            self._tell(Notice("restarting", self.name))
+
+    async def _live(self) -> ProcessError:
+        """One life of the process, from its start to why it ended."""
+        try:
+            child = ChildProcess(self.assignment, self._hear)
+        except AntiphonError as error:
+            return ProcessError(error.message, error.code, error.remedy)
+        self._child = child
+        self._set(self.state.state, pid=child.pid)
+        watch = asyncio.create_task(self._watch(child), name=f"watch-{self.name}")
+        try:
+            code = await asyncio.shield(child.ended)
+        finally:
+            watch.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watch
+        return self._told or describe_exit(self.name, code)
+
+    async def _watch(self, child: ChildProcess) -> None:
+        """Kill the process where it does not become ready in time, or hangs later."""
+        limit = self._timings.engine_ready if self.role == "engine" else self._timings.ready
+        try:
+            async with asyncio.timeout(limit):
+                await self._ready.wait()
+        except TimeoutError:
+            self._told = ProcessError(f"{self.name} was not ready within {limit:g} s", remedy="its last lines in the log tell why")
+            child.kill()
+            return
+        if self._timings.ping_every:
+            await self._ping()
+            self._told = ProcessError(f"{self.name} hung and was killed: it no longer answered on its socket")
+            child.kill()
+
+    async def _ping(self) -> None:
+        """Return once too many questions in a row had no answer."""
+        path = socket_path(self.assignment.run_dir, self.name)
+        misses = 0
+        while misses < self._timings.ping_misses:
+            await asyncio.sleep(self._timings.ping_every)
+            # one that is ending need not answer any more
+            if self._stopping.is_set() or not await is_silent(path, self._timings.ping_patience):
+                misses = 0
+                continue
+            misses += 1
+            log.warning("%s does not answer (%d of %d)", self.name, misses, self._timings.ping_misses)
+
+    def _hear(self, status: Status) -> None:
+        if status.state == "failed":
+            message = status.message or f"{self.name} failed"
+            self._told = ProcessError(message, status.code, status.remedy, status.setup)
+        elif self._stopping.is_set():
+            return
+        elif status.state == "loading":
+            self._set("loading", detail=status.detail)
+            self._tell(Notice("loading", self.name, status.detail))
+        else:
+            self._set("ready", detail="")
+            self._ready_at = time.monotonic()
+            self._ready.set()
+            self._tell(Notice("ready", self.name))
+            self._settle(None)
+
+    def _settle(self, error: ProcessError | None) -> None:
+        if not self.first.done():
+            self.first.set_result(error)
+
+    def _kill_late(self, limit: float) -> None:
+        if self._child is not None and not self._child.ended.done():
+            log.warning("%s had not ended %g s after it was asked to; it is killed", self.name, limit)
+            self._child.kill()
+
+    def _set(self, state: State, **fields: object) -> None:
+        since = {} if state == self.state.state else {"since": time.time()}
+        self.state = msgspec.structs.replace(self.state, state=state, **since, **fields)
+        self._changed()

@@ -1,0 +1,55 @@
+"""Fakes for tests: with what Antiphon is tested, its users can test too."""
+
+from antiphon.testing import model_contract
+from antiphon.testing.fake_clock import FakeClock
+from antiphon.testing.fake_encoder import FakeEncoder
+from antiphon.testing.fake_engine import FakeAnswer, FakeEngine
+from antiphon.testing.fake_model import FakeCall, FakeModel
+from antiphon.testing.mock_upstream import MockUpstream
+from antiphon.testing.recorded_request import RecordedRequest
+from antiphon.testing.recording_sink import RecordingSink
+from antiphon.testing.steps import (
+    Body,
+    Comment,
+    Cut,
+    Delay,
+    Done,
+    Event,
+    Fail,
+    Gate,
+    Hang,
+    Header,
+    ModelStep,
+    Raw,
+    Status,
+    Step,
+    Wire,
+)
+
+__all__ = [
+    "Body",
+    "Comment",
+    "Cut",
+    "Delay",
+    "Done",
+    "Event",
+    "Fail",
+    "FakeAnswer",
+    "FakeCall",
+    "FakeClock",
+    "FakeEncoder",
+    "FakeEngine",
+    "FakeModel",
+    "Gate",
+    "Hang",
+    "Header",
+    "MockUpstream",
+    "ModelStep",
+    "Raw",
+    "RecordedRequest",
+    "RecordingSink",
+    "Status",
+    "Step",
+    "Wire",
+    "model_contract",
+]

@@ -1,0 +1,125 @@
+"""``antiphon serve`` in front of a scripted server, with nothing on this machine: start, answer, reload, end."""
+
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from antiphon.testing import MockUpstream
+from tests.acceptance.command_line import PATIENCE, CommandLine
+
+CONFIG = """\
+server: {{port: 0, grace: 2, keys: [{{name: alice, key: "${{ALICE}}"}}]}}
+providers:
+  - {{name: mock, url: "{url}", models: [{models}], key: "${{UPSTREAM}}"}}
+aliases: {{fast: mock-model, near: smollm2-135m-instruct}}
+models: [{{name: smollm2-135m-instruct, source: "file:nowhere.gguf"}}]
+"""
+
+
+class Server:
+    """A running ``antiphon serve``; collects what it says."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self.said = ""
+        self._more = threading.Condition()
+        self._ended = False
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def wait_said(self, pattern: str) -> re.Match[str]:
+        deadline = time.monotonic() + PATIENCE
+        with self._more:
+            while not (match := re.search(pattern, self.said)):
+                assert not self._ended, self.said
+                assert self._more.wait(deadline - time.monotonic()), self.said
+        return match
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._more:
+                self.said += line.decode()
+                self._more.notify_all()
+        with self._more:
+            self._ended = True
+            self._more.notify_all()
+
+
+@pytest.fixture
+def cli(tmp_path):
+    return CommandLine(tmp_path)
+
+
+@pytest.fixture
+def upstream():
+    with MockUpstream() as server:
+        yield server
+
+
+@contextmanager
+def serving(cli: CommandLine, *args: str) -> Iterator[Server]:
+    environ = {**cli.environ, "ALICE": "sk-alice", "UPSTREAM": "sk-upstream"}
+    with cli.start(["serve", *args], env=environ, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        try:
+            yield Server(process)
+        finally:
+            process.kill()
+
+
+def test_a_server_without_local_models_from_start_to_end(cli, upstream):
+    config = cli.folder / "antiphon.yaml"
+    config.write_text(CONFIG.format(url=upstream.url, models="mock-model"))
+    with serving(cli, "--no-local") as server:
+        url = server.wait_said(r"serving mock-model on (http://127\.0\.0\.1:\d+)/v1")[1]
+        key = {"ANTIPHON_URL": url, "ANTIPHON_API_KEY": "sk-alice"}
+        upstream.chat("Hello").chat("Again")
+        assert cli.run("chat", "Hi", **key).out == "Hello\n"
+        assert cli.run("chat", "Hi", "-m", "fast", **key).out == "Again\n"
+        assert upstream.requests[-1].header("authorization") == "Bearer sk-upstream"
+        assert "set ANTIPHON_API_KEY" in cli.run("chat", "Hi", "--url", url, code=1).err
+
+        config.write_text("server: {prot: 1}\n")
+        server.process.send_signal(signal.SIGHUP)
+        assert 'unknown setting "server.prot"' in server.wait_said(r"the settings stay as they are: .*")[0]
+        config.write_text(CONFIG.format(url=upstream.url, models="mock-model, second"))
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_said("the new settings are in effect")
+        upstream.chat("Second")
+        assert cli.run("chat", "Hi", "-m", "second", **key).out == "Second\n"
+
+        assert server.end() == 0
+        server.wait_said("stopped")
+        assert "Traceback" not in server.said
+        assert "sk-" not in server.said
+
+
+def test_a_busy_port_is_told_before_anything_is_fetched(cli):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        shown = cli.run("serve", "--port", str(port), code=1)
+    assert f"{port}" in shown.err
+    assert "remedy: " in shown.err
+    assert not (cli.folder / "home").exists()
+
+
+def test_a_model_that_cannot_be_had_is_named_with_what_to_do(cli):
+    (cli.folder / "antiphon.yaml").write_text("server: {port: 0}\nmodels: [{name: mine, source: 'file:nowhere.gguf'}]\n")
+    shown = cli.run("serve", code=1)
+    assert "nowhere.gguf" in shown.err
+
+
+def test_a_wrong_configuration_is_refused(cli):
+    (cli.folder / "my.yaml").write_text("server: {prot: 1}\n")
+    shown = cli.run("serve", "--config", "my.yaml", code=2)
+    assert 'error: my.yaml:1:10: unknown setting "server.prot"' in shown.err

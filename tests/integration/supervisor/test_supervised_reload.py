@@ -1,0 +1,145 @@
+"""SIGHUP: new settings without a failed call, or the old ones and a reason."""
+
+import http.client
+import signal
+import threading
+
+from tests.integration.supervisor.served import alive, eventually
+
+MODEL = {"name": "small", "source": "file:/nowhere"}
+OTHER = {"name": "other", "source": "file:/nowhere"}
+
+PINGS = {"ping_every": 0.05, "ping_patience": 5.0, "ping_misses": 2}
+
+
+def pids(server) -> dict[str, int]:
+    return {process.name: process.pid for process in server.state.processes}
+
+
+def test_workers_are_replaced_without_a_failed_call(server):
+    server.write(server={"workers": 2})
+    server.serving()
+    before = pids(server)
+    failures: list[Exception] = []
+    seen: set[int] = set()
+    done = threading.Event()
+
+    def call() -> None:
+        while not done.is_set():
+            try:
+                seen.add(server.get("/0.01")["pid"])
+            except (OSError, http.client.HTTPException) as error:
+                failures.append(error)
+
+    callers = [threading.Thread(target=call) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    slow = server.in_background("/1.5")
+    server.write(aliases={"a": ["b"]})
+    server.reload("reloaded")
+    done.set()
+    for caller in callers:
+        caller.join()
+    after = pids(server)
+    assert failures == []
+    assert slow.result()["pid"] in before.values()
+    assert set(after) == set(before)
+    assert not any(alive(pid) for pid in before.values())
+    assert seen & set(before.values())
+    assert seen & set(after.values())
+    assert server.state.epoch == 2
+    assert {process.epoch for process in server.state.processes} == {2}
+
+
+def test_invalid_settings_change_nothing_and_are_named(server):
+    server.serving()
+    before = pids(server)
+    server.script.write_text('{"settings": ')
+    notice = server.reload("refused")
+    assert f"{server.script}:1: " in notice["text"]
+    assert server.state.reload_error == notice["text"]
+    assert server.state.epoch == 1
+    assert pids(server) == before
+    server.write()
+    server.reload("reloaded")
+    assert server.state.reload_error == ""
+    assert server.state.epoch == 2
+
+
+def test_a_new_address_is_refused(server):
+    server.serving()
+    before = pids(server)
+    server.write(server={"host": "127.0.0.2"})
+    assert "this needs a restart" in server.reload("refused")["text"]
+    assert pids(server) == before
+
+
+def test_engines_start_and_end_as_models_come_and_go_and_others_are_left_alone(server):
+    server.write(models=[MODEL])
+    server.serving()
+    first = pids(server)
+    server.write(models=[MODEL, OTHER])
+    server.reload("reloaded")
+    eventually(lambda: server.named("engine-other").state == "ready")
+    second = pids(server)
+    assert second["engine-small"] == first["engine-small"]
+    server.write(models=[OTHER])
+    server.reload("reloaded")
+    assert "engine-small" not in pids(server)
+    assert not alive(first["engine-small"])
+    assert pids(server)["engine-other"] == second["engine-other"]
+
+
+def test_an_engine_whose_settings_changed_is_replaced(server):
+    server.write(models=[MODEL, OTHER])
+    server.serving()
+    before = pids(server)
+    server.write(models=[{**MODEL, "max_running": 2}, OTHER])
+    server.reload("reloaded")
+    eventually(lambda: server.named("engine-small").state == "ready")
+    assert pids(server)["engine-small"] != before["engine-small"]
+    assert pids(server)["engine-other"] == before["engine-other"]
+
+
+def test_the_number_of_workers_may_change(server):
+    server.serving()
+    server.write(server={"workers": 3})
+    server.reload("reloaded")
+    assert {"worker-0", "worker-1", "worker-2"} <= set(pids(server))
+    server.write(server={"workers": 1})
+    server.reload("reloaded")
+    assert {name for name in pids(server) if name.startswith("worker")} == {"worker-0"}
+    assert {server.get()["name"] for _ in range(30)} == {"worker-0"}
+
+
+def test_a_worker_that_does_not_start_with_new_settings_leaves_the_old_one_serving(server):
+    server.serving()
+    before = pids(server)["worker-0"]
+    server.write(server={"workers": 2}, behaviour={"worker-1": "setup-error"})
+    assert "worker-1 has no legs" in server.reload("refused")["text"]
+    server.write(server={"workers": 1}, behaviour={"worker-0": "setup-error"})
+    assert "worker-0 has no legs" in server.reload("refused")["text"]
+    assert {server.get()["name"] for _ in range(30)} == {"worker-0"}
+    assert not alive(before)
+
+
+def test_a_failed_successor_that_took_over_the_private_socket_does_not_make_the_old_one_look_hung(server):
+    server.write(timings=PINGS)
+    server.serving()
+    before = pids(server)["worker-0"]
+    server.write(behaviour={"worker-0": "late-error"}, timings=PINGS)
+    assert "worker-0 lost its legs" in server.reload("refused")["text"]
+    for _ in range(20):
+        assert server.get("/0.05")["pid"] == before
+    assert server.named("worker-0").restarts == 0
+
+
+def test_a_reload_is_cut_short_by_the_end(server):
+    server.serving()
+    server.write(behaviour={"worker-0": "never-ready"})
+    since = len(server.notices)
+    server.signal(signal.SIGHUP)
+    server.notice("loading", "worker-0", since=since)
+    server.signal(signal.SIGTERM)
+    assert server.ended() == 0
+    assert list(server.tmp.iterdir()) == []

@@ -1,0 +1,76 @@
+import pytest
+
+from antiphon.cli.status import StatusLines
+from antiphon.config import DEFAULT_MODEL, KeySettings, ProviderModel, ProviderSettings, Secret, ServerSettings, Settings
+from antiphon.supervisor import Notice
+
+ENGINE = f"engine-{DEFAULT_MODEL.name}"
+
+
+@pytest.fixture(autouse=True)
+def _no_colour(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+def told(settings: Settings, *notices: Notice, verbose: bool = False) -> list[str]:
+    lines: list[str] = []
+    status = StatusLines(settings, verbose=verbose, write=lines.append)
+    for notice in notices:
+        status(notice)
+    return [line.strip() for text in lines for line in text.splitlines()]
+
+
+START = (
+    Notice("loading", ENGINE, "reading the file"),
+    Notice("ready", "control"),
+    Notice("loading", ENGINE, "reading the file, 2 s"),
+    Notice("loading", ENGINE, "reading the file, 4 s"),
+    Notice("ready", ENGINE),
+)
+
+
+def test_models_are_told_of_by_their_names_and_without_counting_seconds():
+    assert told(Settings(), *START) == [f"{DEFAULT_MODEL.name}: reading the file", f"{DEFAULT_MODEL.name}: ready"]
+
+
+def test_verbose_tells_everything():
+    assert len(told(Settings(), *START, verbose=True)) == 5
+
+
+def test_a_failure_and_its_end_are_told_of_every_process():
+    lines = told(
+        Settings(), Notice("failed", "control", "it broke; mend it"), Notice("restarting", "control"), Notice("ready", "control")
+    )
+    assert lines == ["control: failed: it broke; mend it", "control: ready"]
+
+
+def test_what_is_served_and_how_to_call_it():
+    first, chat, curl, sdk = told(Settings(), Notice("serving", text="http://127.0.0.1:8080"))
+    assert first == f"serving {DEFAULT_MODEL.name} on http://127.0.0.1:8080/v1"
+    assert chat == 'antiphon chat "Why is the sky blue?"'
+    assert curl.startswith("curl http://127.0.0.1:8080/v1/chat/completions ")
+    assert f'"model": "{DEFAULT_MODEL.name}"' in curl
+    assert sdk == 'openai.OpenAI(base_url="http://127.0.0.1:8080/v1", api_key="none")'
+
+
+def test_keys_are_asked_for_but_not_shown_and_another_port_is_named():
+    settings = Settings(server=ServerSettings(keys=(KeySettings("a", Secret("sk-1")),)))
+    _, chat, curl, sdk = told(settings, Notice("serving", text="http://127.0.0.1:9"))
+    assert chat.endswith("--url http://127.0.0.1:9")
+    assert '-H "authorization: Bearer $ANTIPHON_API_KEY"' in curl
+    assert sdk.endswith('api_key="...")')
+    assert "sk-1" not in chat + curl + sdk
+
+
+def test_a_model_that_failed_is_not_offered():
+    provider = ProviderSettings("p", "http://x", models=(ProviderModel("far"),))
+    lines = told(Settings(providers=(provider,)), Notice("failed", ENGINE, "no memory"), Notice("serving", text="http://h:1"))
+    assert lines[1] == "serving far on http://h:1/v1"
+    assert told(Settings(), Notice("failed", ENGINE, "no memory"), Notice("serving", text="http://h:1"))[1:] == [
+        "serving no model on http://h:1/v1"
+    ]
+
+
+def test_the_servers_own_news():
+    notices = (Notice("reloading"), Notice("refused", text="wrong"), Notice("reloaded"), Notice("draining"), Notice("ended"))
+    assert [line.split()[0] for line in told(Settings(), *notices)] == ["reading", "the", "the", "finishing", "stopped"]

@@ -1,0 +1,125 @@
+"""Reading and rewriting OpenAI's dialect without touching what need not be touched."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.core.errors import InvalidRequest
+from antiphon.core.types import Usage
+from antiphon.execution.wire import openai as wire
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text().filter(lambda key: key != "model"), JSON, max_size=5), st.text(min_size=1), st.text(min_size=1))
+def test_renaming_changes_the_model_and_nothing_else(rest: dict[str, Any], old: str, new: str) -> None:
+    body: dict[str, Any] = {"metadata": {"model": old}, **rest, "model": old, "after": [1, "model"]}
+    for text in (json.dumps(body), json.dumps(body, ensure_ascii=False, indent=1)):
+        assert json.loads(wire.with_model(text.encode(), old, new)) == {**body, "model": new}
+
+
+def test_renaming_splices_bytes() -> None:
+    body = b'{ "temperature" : 1.0000, "model" :  "a", "x": 1e2 }'
+    assert wire.with_model(body, "a", "bb") == b'{ "temperature" : 1.0000, "model" :  "bb", "x": 1e2 }'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"mod\\u0065l":"a","user":"x\\"model\\": \\"a\\"","messages":[]}',
+        b'{"tools":[{"model":"a"}],"model":"a"}',
+        b'{"model":"\\u0061"}',
+    ],
+)
+def test_renaming_is_not_fooled(body: bytes) -> None:
+    expected = {**json.loads(body), "model": "b"}
+    assert json.loads(wire.with_model(body, "a", "b")) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [
+        (b'{"model":"a"}', {"include_usage": True}),
+        (b'{"model":"a","stream_options":null}', {"include_usage": True}),
+        (b'{"model":"a","stream_options":{"include_usage":false,"x":1}}', {"include_usage": True, "x": 1}),
+        (b'{"model":"a","note":"\\"stream_options\\""}', {"include_usage": True}),
+    ],
+)
+def test_asking_for_usage(body: bytes, options: dict[str, Any]) -> None:
+    changed = json.loads(wire.with_usage(body))
+    assert changed == {**json.loads(body), "stream_options": options}
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        (b"", None),
+        (b"[]", None),
+        (b"{", None),
+        (b'{"messages":[]}', "model"),
+        (b'{"model":""}', "model"),
+        (b'{"model":7}', "model"),
+        (b'{"model":"a","stream":"yes"}', "stream"),
+        (b'{"model":"a","stream_options":{"include_usage":1}}', "stream_options.include_usage"),
+        (b'\xff{"model":"a"}', None),
+    ],
+)
+def test_a_bad_body_is_refused_by_field(body: bytes, param: str | None) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        wire.parse_head(body)
+    assert caught.value.param == param
+
+
+def test_usage_of_an_answer_with_details() -> None:
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "total_tokens": 15,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 3},
+    }
+    expected = Usage(10, 5, 15, 4, 3)
+    assert wire.usage_of_answer(json.dumps({"usage": usage, "choices": [{"text": "}{"}]}).encode()) == expected
+    assert wire.usage_of_answer(json.dumps({"choices": [], "usage": usage}, indent=2).encode()) == expected
+    assert wire.usage_of_answer(b'{"choices":[]}') is None
+    assert wire.usage_of_answer(b'{"usage":null}') is None
+    assert wire.usage_of_answer(json.dumps({"usage": usage, "text": 'say "usage": {"prompt_tokens": 99}'}).encode()) == expected
+
+
+def test_the_usage_chunk_is_taken_out_and_the_rest_keeps_its_bytes() -> None:
+    first = b'data: {"choices":[{"delta":{"content":"usage"}}],"usage":null}\n\n'
+    usage = b'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}\r\n\r\n'
+    last = b"data: [DONE]\n\n"
+    assert wire.without_usage_chunk(first + usage + last) == (first + last, Usage(1, 2, 3))
+    assert wire.without_usage_chunk(first) == (first, None)
+
+
+@pytest.mark.parametrize(
+    ("event", "content"),
+    [
+        ('{"choices":[{"delta":{"role":"assistant","content":""}}]}', False),
+        ('{"choices":[{"delta":{"role":"assistant","content":null}}]}', False),
+        ('{"choices":[]}', False),
+        ('{"choices":[{"delta":{"content":"x"}}]}', True),
+        ('{"choices":[{"delta":{"tool_calls":[{"index":0}]}}]}', True),
+        ('{"choices":[{"delta":{"reasoning_content":"hm"}}]}', True),
+        ('{"choices":[{"delta":{},"finish_reason":"stop"}]}', True),
+        ('{"choices":[{"text":"x"}]}', True),
+        ("not json", True),
+    ],
+)
+def test_where_the_content_begins(event: str, content: bool) -> None:
+    assert any(wire.has_content(chunk) for chunk in wire.chunks(f"data: {event}\n\n".encode())) is content
+
+
+def test_usage_in_the_last_delta_counts() -> None:
+    last = b'{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}'
+    tail = b"data: " + last + b"\n\ndata: [DONE]\n\n"
+    assert wire.usage_of_stream(tail) == Usage(3, 4, 7)

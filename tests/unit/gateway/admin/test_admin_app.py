@@ -1,0 +1,192 @@
+import asyncio
+import json
+import re
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from antiphon import __version__
+from antiphon.core.errors import InternalError, UpstreamUnreachable
+from antiphon.gateway.admin.app import create_app
+from antiphon.gateway.admin.page import Page
+from antiphon.gateway.admin.sources import EngineReport, ProcessView, ServerView
+from antiphon.observability.metrics import MetricsSnapshot
+
+PROCESSES = (
+    ProcessView("control", "control", 1, "ready", 1.0, pid=11),
+    ProcessView("compute", "compute", 1, "loading", 1.0, pid=12),
+    ProcessView("engine-small", "engine", 1, "ready", 1.0, pid=13, restarts=3, model="small"),
+    ProcessView("worker-0", "worker", 1, "ready", 1.0, pid=14),
+    ProcessView("worker-1", "worker", 1, "ready", 1.0, pid=15),
+)
+
+
+class FakeSources:
+    """Answers from its tables; a process that is in neither cannot be reached, one in ``hanging`` never answers."""
+
+    def __init__(self) -> None:
+        self.view: ServerView | Exception = ServerView(1, 1, "127.0.0.1", 8080, 1.0, serving=True, processes=PROCESSES)
+        self.workers = {"worker-0": MetricsSnapshot("a", in_flight=2), "worker-1": MetricsSnapshot("b", in_flight=3)}
+        self.engines = {"engine-small": EngineReport(running=4, waiting=0, kv_cache_usage=0.5, generated_tokens=10)}
+        self.hanging: set[str] = set()
+
+    def server(self) -> ServerView:
+        if isinstance(self.view, Exception):
+            raise self.view
+        return self.view
+
+    async def worker_stats(self, process: str) -> MetricsSnapshot:
+        return await self._answer(process, self.workers)
+
+    async def engine_stats(self, process: str) -> EngineReport:
+        return await self._answer(process, self.engines)
+
+    async def _answer(self, process: str, answers: dict):
+        if process in self.hanging:
+            await asyncio.Event().wait()
+        if process not in answers:
+            raise UpstreamUnreachable
+        return answers[process]
+
+
+@pytest.fixture
+def sources() -> FakeSources:
+    return FakeSources()
+
+
+@pytest.fixture
+def client(sources):
+    with TestClient(create_app(sources, patience=0.05), raise_server_exceptions=False) as client:
+        yield client
+
+
+def samples(client) -> dict[tuple[str, str], float]:
+    """Value of each sample by its name and the process that it is about."""
+    families = text_string_to_metric_families(client.get("/metrics").text)
+    return {(sample.name, sample.labels.get("process", "")): sample.value for family in families for sample in family.samples}
+
+
+class TestMetrics:
+    def test_all_workers_and_engines_are_in_it(self, client):
+        found = samples(client)
+        assert found["antiphon_requests_in_flight", ""] == 5
+        assert found["antiphon_engine_running", "engine-small"] == 4
+        assert found["antiphon_process_restarts_total", "engine-small"] == 3
+
+    def test_it_has_the_content_type_of_the_text_format(self, client):
+        answer = client.get("/metrics")
+        assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        assert answer.headers["cache-control"] == "no-store"
+
+    def test_an_engine_that_does_not_say_its_model_goes_by_what_the_supervisor_says(self, client):
+        assert 'antiphon_engine_running{model="small",process="engine-small"} 4.0' in client.get("/metrics").text
+
+    @pytest.mark.parametrize("way", ["dead", "hanging"])
+    def test_a_process_that_does_not_answer_is_down_and_the_others_are_shown(self, client, sources, way):
+        if way == "dead":
+            del sources.workers["worker-1"]
+            del sources.engines["engine-small"]
+        else:
+            sources.hanging = {"worker-1", "engine-small"}
+        found = samples(client)
+        up = {process: value for (name, process), value in found.items() if name == "antiphon_up"}
+        assert up == {"control": 1, "compute": 0, "engine-small": 0, "worker-0": 1, "worker-1": 0}
+        assert found["antiphon_requests_in_flight", ""] == 2
+        assert ("antiphon_engine_running", "engine-small") not in found
+
+    def test_without_a_supervisor_there_are_no_processes(self, client, sources):
+        sources.view = InternalError("no state")
+        assert not [name for name, _ in samples(client) if name == "antiphon_up"]
+
+
+class TestProcesses:
+    def test_it_shows_the_state_that_the_supervisor_wrote(self, client):
+        answer = client.get("/admin/processes").json()
+        assert answer["serving"] is True
+        assert [process["name"] for process in answer["processes"]] == [process.name for process in PROCESSES]
+
+    def test_a_state_that_cannot_be_read_is_an_error_with_its_reason(self, client, sources):
+        sources.view = InternalError("the state cannot be read")
+        answer = client.get("/admin/processes")
+        assert answer.status_code == 500
+        assert answer.json()["error"]["message"] == "the state cannot be read"
+
+    def test_health(self, client):
+        assert client.get("/health").json() == {"status": "ok", "version": __version__}
+
+
+class TestErrors:
+    def test_an_unknown_path(self, client):
+        answer = client.get("/nothing", headers={"x-request-id": "req_7"})
+        assert answer.status_code == 404
+        assert answer.json() == {
+            "error": {
+                "message": 'there is no endpoint "/nothing"; GET /docs lists the endpoints',
+                "type": "invalid_request_error",
+                "param": None,
+                "code": "unknown_url",
+            },
+            "request_id": "req_7",
+        }
+        assert answer.headers["x-request-id"] == "req_7"
+
+    def test_a_wrong_method(self, client):
+        answer = client.post("/metrics")
+        assert answer.status_code == 405
+        assert answer.json()["error"]["code"] == "method_not_allowed"
+        assert "GET" in answer.headers["allow"]
+
+    def test_a_bug_tells_nothing_but_a_request_id(self, client, sources):
+        sources.view = ValueError("secret detail")
+        answer = client.get("/admin/processes")
+        assert answer.status_code == 500
+        assert answer.json()["error"]["code"] == "internal_error"
+        assert answer.json()["request_id"] == answer.headers["x-request-id"]
+        assert "secret" not in answer.text
+
+    @pytest.mark.parametrize(
+        "path", ["/docs/assets/nothing.js", "/docs/assets/..%2f__init__.py", "/docs/assets/%2e%2e/flask_swagger_ui.py"]
+    )
+    def test_only_the_files_of_the_documentation_are_served(self, client, path):
+        answer = client.get(path)
+        assert answer.status_code == 404
+        assert answer.json()["error"]["code"] == "unknown_url"
+
+
+class TestPages:
+    @pytest.mark.parametrize("path", ["/", "/docs"])
+    def test_a_page_may_load_from_this_server_only(self, client, path):
+        answer = client.get(path)
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; ")
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert "{{" not in answer.text
+        assert __version__ in answer.text
+
+    @pytest.mark.parametrize("path", ["/", "/docs"])
+    def test_what_a_page_refers_to_is_served_or_belongs_to_the_data_plane(self, client, path):
+        links = set(re.findall(r'(?:href|src)="([^"]+)"', client.get(path).text))
+        assert links
+        for link in links - {"/v1/models", "/ready"}:
+            if not link.startswith("data:"):
+                assert client.get(link).status_code == 200, link
+
+    def test_files_of_the_documentation_can_be_cached(self, client):
+        first = client.get("/docs/assets/swagger-ui.css")
+        again = client.get("/docs/assets/swagger-ui.css", headers={"if-none-match": first.headers["etag"]})
+        assert (first.status_code, again.status_code) == (200, 304)
+
+    def test_every_answer_forbids_guessing_its_type(self, client):
+        for path in ("/", "/docs", "/metrics", "/nothing", "/docs/assets/swagger-ui-bundle.js"):
+            assert client.get(path).headers["x-content-type-options"] == "nosniff"
+
+    def test_values_are_escaped(self):
+        assert "<script>x" not in Page("docs.html", {"version": "<script>x"})._text
+
+    def test_the_description_is_json(self, client):
+        answer = client.get("/openapi.json")
+        assert answer.headers["content-type"] == "application/json"
+        assert json.loads(answer.text)["openapi"].startswith("3.1")

@@ -1,0 +1,108 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+from openapi_schema_validator import OAS31Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from antiphon.execution.engine_host import requests as engine
+from antiphon.gateway import readiness
+from antiphon.gateway.admin.openapi import answers, requests
+from antiphon.gateway.admin.openapi.document import document
+from antiphon.gateway.openai import models
+
+REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "api.md"
+DESCRIPTION = json.loads(document())
+OPERATIONS = {
+    f"{method.upper()} {path}": operation for path, methods in DESCRIPTION["paths"].items() for method, operation in methods.items()
+}
+
+
+def is_valid(schema: str, value: object) -> bool:
+    described = OAS31Validator({"$ref": f"#/components/schemas/{schema}", "components": DESCRIPTION["components"]})
+    return bool(described.is_valid(value))
+
+
+def test_it_is_a_valid_openapi_document():
+    assert list(OpenAPIV31SpecValidator(DESCRIPTION).iter_errors()) == []
+
+
+def test_it_describes_every_public_endpoint():
+    assert set(OPERATIONS) == {
+        "POST /v1/chat/completions",
+        "POST /v1/completions",
+        "POST /v1/embeddings",
+        "GET /v1/models",
+        "GET /v1/models/{id}",
+        "GET /health",
+        "GET /ready",
+        "GET /metrics",
+        "GET /admin/processes",
+    }
+
+
+def test_the_reference_page_lists_the_same_endpoints():
+    listed = set(re.findall(r"`((?:GET|POST) /[^`]*)`", REFERENCE.read_text(encoding="utf-8")))
+    assert set(OPERATIONS) <= listed
+
+
+def test_every_example_of_a_request_is_valid_against_its_schema():
+    checked = 0
+    for operation in OPERATIONS.values():
+        if "requestBody" in operation:
+            content = operation["requestBody"]["content"]["application/json"]
+            assert is_valid(content["schema"]["$ref"].rpartition("/")[2], content["example"])
+            checked += 1
+    assert checked == 3
+
+
+def test_calls_for_text_may_be_streamed():
+    for path in ("/v1/chat/completions", "/v1/completions"):
+        assert set(DESCRIPTION["paths"][path]["post"]["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
+
+
+@pytest.mark.parametrize(
+    ("described", "real"),
+    [
+        (requests.ChatCompletionRequest, engine.ChatRequest),
+        (requests.CompletionRequest, engine.CompletionRequest),
+        (answers.ModelObject, models.ModelObject),
+        (answers.ModelList, models.ModelList),
+        (answers.Health, readiness.Health),
+        (answers.Ready, readiness.Ready),
+    ],
+)
+def test_every_field_of_ours_is_described(described, real):
+    assert set(real.__struct_fields__) <= set(described.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (
+            "ChatCompletionRequest",
+            {"model": "m", "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}], "x": 1},
+        ),
+        ("CompletionRequest", {"model": "m", "prompt": ["a", "b"], "stop": "x", "logprobs": 0}),
+        ("CompletionRequest", {"model": "m", "prompt": [1, 2, 3], "stop": ["x"]}),
+        ("EmbeddingRequest", {"model": "m", "input": "a", "encoding_format": "base64"}),
+        ("EmbeddingList", {"object": "list", "model": "m", "data": [], "usage": {"prompt_tokens": 1, "total_tokens": 1}}),
+        ("ErrorAnswer", {"error": {"message": "x", "type": "server_error", "param": None, "code": None}, "request_id": "r"}),
+    ],
+)
+def test_what_clients_and_servers_send_is_valid(schema, value):
+    assert is_valid(schema, value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": "m"},
+        {"model": "m", "messages": []},
+        {"model": "m", "messages": [{"role": "robot", "content": "hi"}]},
+        {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": 3},
+    ],
+)
+def test_wrong_requests_are_not(wrong):
+    assert not is_valid("ChatCompletionRequest", wrong)

@@ -1,0 +1,114 @@
+import math
+import re
+from pathlib import Path
+
+import msgspec
+from prometheus_client.parser import text_string_to_metric_families
+
+from antiphon import __version__
+from antiphon.core.events import CallFinished
+from antiphon.core.ports import EngineStats
+from antiphon.core.types import Usage
+from antiphon.observability.exposition import EngineSample, ProcessSample, render
+from antiphon.observability.metrics import CallMetrics, MetricsSnapshot
+
+STRANGE = 'a"b\\c\nd \u00e9\u4e2d'
+
+
+def parsed(text: bytes) -> dict[tuple[str, frozenset], float]:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+    }
+
+
+def labels(**values: str) -> frozenset:
+    return frozenset(values.items())
+
+
+CALL = CallFinished(
+    id="1",
+    endpoint="chat/completions",
+    model="small",
+    target="local/small",
+    principal="alice",
+    status=200,
+    error="",
+    stream=False,
+    started_at=0.0,
+    duration=1.5,
+    ttft=0.05,
+    usage=Usage(10, 20, 30, 4, 5),
+    attempts=1,
+)
+
+
+def snapshot_of(**changes) -> MetricsSnapshot:
+    metrics = CallMetrics()
+    metrics.call_finished(msgspec.structs.replace(CALL, **changes))
+    return metrics.snapshot(in_flight=3, call_log_lost=9)
+
+
+def test_calls_are_written_with_the_names_of_the_reference():
+    samples = parsed(render(snapshot_of(status=502, error="upstream_error"), [], []))
+    series = {"endpoint": "chat/completions", "model": "small", "target": "local/small"}
+    assert samples["antiphon_requests_total", labels(**series, status="502")] == 1
+    assert samples["antiphon_errors_total", labels(**series, code="upstream_error")] == 1
+    assert samples["antiphon_request_duration_seconds_bucket", labels(**series, le="1.28")] == 0
+    assert samples["antiphon_request_duration_seconds_bucket", labels(**series, le="2.56")] == 1
+    assert samples["antiphon_request_duration_seconds_bucket", labels(**series, le="+Inf")] == 1
+    assert samples["antiphon_request_duration_seconds_sum", labels(**series)] == 1.5
+    assert samples["antiphon_time_to_first_token_seconds_count", labels(**series)] == 1
+    tokens = {
+        kind: samples["antiphon_tokens_total", labels(model="small", target="local/small", kind=kind)]
+        for kind in ("prompt", "completion", "cached", "reasoning")
+    }
+    assert tokens == {"prompt": 10, "completion": 20, "cached": 4, "reasoning": 5}
+    assert samples["antiphon_requests_in_flight", labels()] == 3
+    assert samples["antiphon_call_log_lost_total", labels()] == 9
+
+
+def test_buckets_never_fall_and_end_at_the_count():
+    text = render(snapshot_of(), [], [])
+    for family in text_string_to_metric_families(text.decode()):
+        if family.type == "histogram":
+            buckets = [(float(s.labels["le"]), s.value) for s in family.samples if s.name.endswith("_bucket")]
+            assert buckets == sorted(buckets)
+            assert buckets[-1] == (math.inf, next(s.value for s in family.samples if s.name.endswith("_count")))
+
+
+def test_names_with_quotes_line_breaks_and_other_scripts_survive():
+    samples = parsed(render(snapshot_of(model=STRANGE), [], []))
+    assert any(dict(places).get("model") == STRANGE for _, places in samples)
+
+
+def test_engines_processes_and_the_build():
+    stats = EngineStats(running=2, waiting=1, kv_cache_usage=0.25, generated_tokens=100, prompt_tokens=50, cached_tokens=7)
+    processes = [ProcessSample("worker-0", "worker", up=True, restarts=2), ProcessSample("engine-small", "engine", up=False)]
+    samples = parsed(render(MetricsSnapshot(), [EngineSample("engine-small", "small", stats)], processes))
+    place = labels(process="engine-small", model="small")
+    assert samples["antiphon_engine_running", place] == 2
+    assert samples["antiphon_engine_waiting", place] == 1
+    assert samples["antiphon_engine_kv_cache_usage_ratio", place] == 0.25
+    assert samples["antiphon_engine_generated_tokens_total", place] == 100
+    assert samples["antiphon_engine_prompt_tokens_total", place] == 50
+    assert samples["antiphon_engine_cached_tokens_total", place] == 7
+    assert samples["antiphon_up", labels(process="worker-0", role="worker")] == 1
+    assert samples["antiphon_up", labels(process="engine-small", role="engine")] == 0
+    assert samples["antiphon_process_restarts_total", labels(process="worker-0", role="worker")] == 2
+    assert any(name == "antiphon_build_info" and dict(places)["version"] == __version__ for name, places in samples)
+
+
+def test_every_family_has_a_help_line_and_a_type():
+    for family in text_string_to_metric_families(render(snapshot_of(), [], []).decode()):
+        assert family.documentation
+        assert family.type != "unknown"
+
+
+def test_the_reference_page_names_every_metric_and_no_other():
+    page = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `(antiphon_\w+)`", page, re.MULTILINE))
+    stats = EngineStats(running=0, waiting=0, kv_cache_usage=0.0, generated_tokens=0)
+    text = render(snapshot_of(), [EngineSample("e", "m", stats)], [ProcessSample("e", "engine", up=True)])
+    assert documented == set(re.findall(r"^# TYPE (\w+)", text.decode(), re.MULTILINE))
