@@ -68,19 +68,20 @@ def antiphon(_: str, site: Site) -> Launch:
         f"""\
 server:
   port: {site.port}
-  keys: [{{name: benchmark, key: {KEY}}}]
+  keys: [{{name: benchmark, key: "${{BENCHMARK_KEY}}"}}]
 models: []
 embeddings: {{enabled: false}}
 providers:
   - name: mock
     url: {site.upstream_url}/v1
-    key: sk-upstream
+    key: "${{BENCHMARK_UPSTREAM_KEY}}"
     models: [{MODEL}]
 data_dir: {site.folder}/data
 cache_dir: {site.folder}/cache
 """,
     )
-    return Launch((sys.executable, "-m", "antiphon", "serve", "--config", config))
+    secrets = {"BENCHMARK_KEY": KEY, "BENCHMARK_UPSTREAM_KEY": "sk-upstream"}
+    return Launch((sys.executable, "-m", "antiphon", "serve", "--config", config), secrets)
 
 
 def _nginx(program: str, site: Site) -> Launch:

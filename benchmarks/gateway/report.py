@@ -1,9 +1,10 @@
 """Turns measurements into figures, tables and JSON."""
 
+import math
 import os
 import platform
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -21,7 +22,7 @@ class Ratio(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """Medians of one gateway. Times in microseconds of processor time unless said otherwise."""
+    """Medians of one gateway. Times in microseconds of processor time unless said otherwise, NaN where too many calls were bad."""
 
     small_call: float
     large_call: float
@@ -64,6 +65,9 @@ COSTS: dict[str, tuple[str, Cost]] = {
 }
 """What is compared as a ratio: figure -> case and cost."""
 
+TOLERATED = 0.01
+"""Share of bad calls above which a sample says nothing about the cost of a call."""
+
 PROMISES = {"nginx": {"small_call": 1.8, "paced_event": 1.6}}
 """Ratios that Antiphon keeps below."""
 PROMISED_OF_OTHERS = {"envoy": 0.6, "vllm-router": 0.6}
@@ -97,7 +101,7 @@ def make_report(gateways: list[Gateway], samples: Samples, load_before: float) -
 
 def _figures(gateway: Gateway, samples: Samples) -> Figures:
     own = samples[gateway.name]
-    costs = {figure: statistics.median(map(cost, own[case])) for figure, (case, cost) in COSTS.items()}
+    costs = {figure: _median(cost(sample) for sample in own[case] if _sound(sample)) for figure, (case, cost) in COSTS.items()}
     pairs = list(zip(own[STEADY.name], samples[DIRECT][STEADY.name], strict=True))
     outcomes = [sample.outcome for case in CASES for sample in own[case.name]]
     return Figures(
@@ -115,8 +119,18 @@ def _figures(gateway: Gateway, samples: Samples) -> Figures:
 
 def _ratio(samples: Samples, peer: str, case: str, cost: Cost) -> Ratio:
     pairs = zip(samples[OURS.name][case], samples[peer][case], strict=True)
-    ratios = [cost(ours) / max(1e-9, cost(theirs)) for ours, theirs in pairs]
-    return Ratio(statistics.median(ratios), min(ratios), max(ratios))
+    ratios = [cost(ours) / max(1e-9, cost(theirs)) for ours, theirs in pairs if _sound(ours) and _sound(theirs)]
+    return Ratio(_median(ratios), min(ratios, default=math.nan), max(ratios, default=math.nan))
+
+
+def _sound(sample: Sample) -> bool:
+    return sample.outcome.bad <= sample.outcome.requests * TOLERATED
+
+
+def _median(values: Iterable[float]) -> float:
+    """The median, NaN of nothing."""
+    found = list(values)
+    return statistics.median(found) if found else math.nan
 
 
 # -- as text
@@ -141,7 +155,8 @@ def _figures_table(report: Report) -> list[str]:
     heading = ["one core", "us/call 1 KB", "us/call 100 KB", "us/event burst", "us/event paced", "calls/s"]
     rows = [[*heading, "added P50 ms", "added P99 ms", "event P99 ms", "MiB idle", "MiB after", "bad calls"]]
     for name, own in report.figures.items():
-        costs = [f"{own.small_call:.0f}", f"{own.large_call:.0f}", f"{own.burst_event:.1f}", f"{own.paced_event:.1f}"]
+        calls = [own.small_call, own.large_call, own.burst_event, own.paced_event]
+        costs = ["-" if math.isnan(cost) else f"{cost:.{digits}f}" for cost, digits in zip(calls, (0, 0, 1, 1), strict=True)]
         times = [f"{own.added_p50_ms:.2f}", f"{own.added_p99_ms:.2f}", f"{own.delay_p99_ms:.1f}"]
         rows.append(
             [name, *costs, f"{own.calls_per_second:.0f}", *times, f"{own.idle_mb:.0f}", f"{own.after_mb:.0f}", str(own.bad)]
@@ -158,7 +173,7 @@ def _ratio_table(report: Report) -> list[str]:
 
 
 def _shown(ratio: Ratio) -> str:
-    return f"{ratio.median:.2f} ({ratio.least:.2f}-{ratio.most:.2f})"
+    return "-" if math.isnan(ratio.median) else f"{ratio.median:.2f} ({ratio.least:.2f}-{ratio.most:.2f})"
 
 
 def _table(rows: list[list[str]]) -> list[str]:
@@ -183,5 +198,8 @@ def _verdicts(report: Report) -> list[str]:
             verdict = "kept" if ratios[figure].median <= limit else "NOT KEPT"
             lines.append(f"promise: {figure.replace('_', ' ')} <= {limit} of {peer}: {ratios[figure].median:.2f}, {verdict}")
     wrong = {name: figures for name, figures in report.figures.items() if figures.bad}
-    lines += [f"WRONG: {name}: {own.bad} calls without a good answer, the first: {own.first_error}" for name, own in wrong.items()]
+    lines += [
+        f"WRONG: {name}: {own.bad} calls without a good answer, the first: {own.first_error or 'not finished in time'}"
+        for name, own in wrong.items()
+    ]
     return lines if wrong else [*lines, "every answer of every gateway was whole and right"]

@@ -21,7 +21,7 @@ from antiphon.bootstrap.process import Child, run, socket_path
 from antiphon.config import LocalModelSettings
 from antiphon.core.errors import InternalError
 from antiphon.core.ports import Engine
-from antiphon.execution.engine_host import EngineHost, refuse
+from antiphon.execution.engine_host import EngineHost, SamplingDefaults, refuse
 from antiphon.execution.engines import ENGINES, EngineOptions, EnginePlugin
 from antiphon.transport.listeners import unix_listener
 from antiphon.transport.server import HttpServer, ServerLimits
@@ -48,6 +48,7 @@ class Serving(msgspec.Struct, frozen=True):
     """Told what is being done until the engine is there."""
     ready: Callable[[], None]
     limits: ServerLimits = ServerLimits()
+    defaults: SamplingDefaults = SamplingDefaults()
 
 
 def engine_options(model: LocalModelSettings, path: str, cache_dir: str) -> EngineOptions:
@@ -66,6 +67,11 @@ def engine_options(model: LocalModelSettings, path: str, cache_dir: str) -> Engi
     )
 
 
+def sampling_defaults(model: LocalModelSettings) -> SamplingDefaults:
+    """What the settings of a model say for calls that do not say themselves."""
+    return SamplingDefaults(model.temperature, model.top_p, model.max_tokens)
+
+
 def loader(model: LocalModelSettings, path: str, cache_dir: str) -> Callable[[], Engine]:
     """A function that loads the model; it blocks for seconds. Raises ConfigError at once where there is no such engine."""
     plugin: EnginePlugin = ENGINES.load(model.engine)
@@ -78,7 +84,7 @@ async def serve_engine(name: str, load: Callable[[], Engine], serving: Serving) 
 
     It listens from the start: while the model loads, ``/health`` says so and calls are told to come back.
     """
-    host = EngineHost(name)
+    host = EngineHost(name, serving.defaults)
     server = HttpServer(host.handle, serving.limits, refuse)
     await server.listen(serving.listener)
     try:
@@ -161,6 +167,7 @@ async def main(child: Child) -> None:
         loading=child.loading,
         ready=child.ready,
         limits=ServerLimits(max_body_bytes=server.max_body_mb << 20),
+        defaults=sampling_defaults(spec.model),
     )
     await serve_engine(spec.model.name, loader(spec.model, spec.model_path, spec.settings.cache_dir), serving)
 

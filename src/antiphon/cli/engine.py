@@ -9,7 +9,7 @@ import msgspec
 import typer
 import uvloop
 
-from antiphon.bootstrap.engine import Serving, loader, serve_engine
+from antiphon.bootstrap.engine import Serving, loader, sampling_defaults, serve_engine
 from antiphon.bootstrap.models import fetch, resolve
 from antiphon.bootstrap.process import configure_logging
 from antiphon.cli.models import RichProgress
@@ -77,6 +77,7 @@ def engine(options: EngineCommand) -> None:
                 loading=tell,
                 ready=lambda: tell(f"{model.name} is served at {address}"),
                 limits=ServerLimits(max_body_bytes=settings.server.max_body_mb << 20),
+                defaults=sampling_defaults(model),
             )
             await serve_engine(model.name, load, serving)
 

@@ -167,6 +167,12 @@ class LocalModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """Precision of the weights as the engine names it; ``default`` takes the file's own."""
     adapters: dict[Name, Text] = {}
     """LoRA adapters: name to source."""
+    temperature: Annotated[float, Meta(ge=0, le=2)] = 1.0
+    """Temperature of calls that give none; small models often want less than OpenAI's 1."""
+    top_p: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    """Nucleus sampling of calls that give none."""
+    max_tokens: Natural = 0
+    """Longest answer of chat calls that give no bound, in tokens; 0 takes what is left of the context."""
 
 
 class EmbeddingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,6 +188,9 @@ DEFAULT_MODEL = LocalModelSettings(
     name=default.NAME,
     source=default.SOURCE,
     sha256=default.SHA256,
+    temperature=default.TEMPERATURE,
+    top_p=default.TOP_P,
+    max_tokens=default.MAX_TOKENS,
 )
 
 

@@ -89,11 +89,10 @@ class Exchange:
         if self._started:
             self.responder.write(frame.raw)
             return
-        if not self.first_at:
-            self.first_at = time.monotonic()
         call = self.call
         if call is not None and call.stream and self._head is not None:
             self._started = True
+            self.first_at = time.monotonic()
             self.responder.start(*self._head, frame.raw)
         else:
             self._body.append(frame.raw)

@@ -24,6 +24,9 @@ class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     max_waiting: int = 256
     precision: str = "default"
     adapters: dict[str, str] = {}
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int = 0
 
 
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -28,7 +28,7 @@ def chi_square_z(counts: np.ndarray, probabilities: np.ndarray) -> float:
     return float(((statistic / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / np.sqrt(2 / (9 * freedom)))
 
 
-@pytest.mark.parametrize(("temperature", "logprobs"), [(1.0, False), (1.0, True), (0.6, False)])
+@pytest.mark.parametrize(("temperature", "logprobs"), [(1.0, False), (0.6, True)])
 def test_first_tokens_are_drawn_from_the_models_own_distribution(
     engine: Engine, direct: DirectModel, temperature: float, logprobs: bool
 ) -> None:
@@ -38,11 +38,11 @@ def test_first_tokens_are_drawn_from_the_models_own_distribution(
     probabilities = np.exp(scaled - scaled.max())
     probabilities /= probabilities.sum()
     counts = np.zeros(len(probabilities))
-    for batch in range(25):
+    for batch in range(16):
         answer = ask_one(engine, ids, max_tokens=1, n=60, seed=1000 * batch, temperature=temperature, logprobs=logprobs)
         for tokens in answer.ids.values():
             counts[tokens[0]] += 1
-    assert counts.sum() == 1500
+    assert counts.sum() == 960
     assert abs(chi_square_z(counts, probabilities)) < 4
 
 
@@ -54,7 +54,7 @@ def test_later_tokens_are_too(engine: Engine, direct: DirectModel) -> None:
     rng = np.random.default_rng(11)
     ids = engine.encode(STORY)
     ranks: list[float] = []
-    for answer in ask(engine, *((ids, {"max_tokens": 24, "seed": seed}) for seed in range(30))):
+    for answer in ask(engine, *((ids, {"max_tokens": 20, "seed": seed}) for seed in range(24))):
         tokens = answer.ids[0]
         logs = direct.log_probabilities([*ids, *tokens])[len(ids) - 1 : -1]
         for token, row in zip(tokens, logs, strict=True):

@@ -143,7 +143,8 @@ def test_the_default_model_gives_way_to_providers_but_not_to_anything_else(tmp_p
     assert read(tmp_path, "models: []\n").models == ()
     source = DEFAULT_MODEL.source
     both = provider + f"models: [{{name: {DEFAULT_MODEL.name}, source: '{source}', sha256: '{DEFAULT_MODEL.sha256}'}}]\n"
-    assert read(tmp_path, both).models == (DEFAULT_MODEL,)
+    (written,) = read(tmp_path, both).models
+    assert (written.name, written.source, written.temperature) == (DEFAULT_MODEL.name, source, 1.0)
 
 
 def test_the_file_is_looked_for_in_order(nobody):
@@ -403,6 +404,9 @@ local_models = st.builds(
     max_waiting=st.integers(0, 1000),
     precision=names,
     adapters=st.dictionaries(names, names, max_size=2),
+    temperature=st.floats(0, 2),
+    top_p=st.floats(0.01, 1),
+    max_tokens=st.integers(0, 9999),
 )
 any_settings = st.builds(
     Settings,

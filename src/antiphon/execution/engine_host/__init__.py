@@ -6,5 +6,6 @@ nor who started it.
 """
 
 from antiphon.execution.engine_host.host import EngineHost, HostState, refuse
+from antiphon.execution.engine_host.sampling import SamplingDefaults
 
-__all__ = ["EngineHost", "HostState", "refuse"]
+__all__ = ["EngineHost", "HostState", "SamplingDefaults", "refuse"]

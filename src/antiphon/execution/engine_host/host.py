@@ -27,6 +27,7 @@ from antiphon.core.ports import Engine
 from antiphon.execution.engine_host.answer import Answer, send_error
 from antiphon.execution.engine_host.preparation import Preparation, Work
 from antiphon.execution.engine_host.responses import ModelList, ModelObject
+from antiphon.execution.engine_host.sampling import OPENAI_DEFAULTS, SamplingDefaults
 from antiphon.execution.wire.openai_errors import render
 from antiphon.transport.server import Request, Responder
 
@@ -84,8 +85,9 @@ class EngineHost:
     the engine can no longer go on; the process should then end, so that whoever watches it starts a fresh one.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, defaults: SamplingDefaults = OPENAI_DEFAULTS) -> None:
         self.name = name
+        self._defaults = defaults
         self.state = HostState.LOADING
         self.detail = ""
         """What is being loaded, or why the host has failed."""
@@ -102,7 +104,7 @@ class EngineHost:
 
     def attach(self, engine: Engine) -> None:
         """Serve with this engine from now on. Raises SetupError where its chat template is not valid."""
-        self._preparation = Preparation(engine, self.name)
+        self._preparation = Preparation(engine, self.name, self._defaults)
         self._engine = engine
         self.state = HostState.READY
         self.detail = ""

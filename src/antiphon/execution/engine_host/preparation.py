@@ -13,6 +13,7 @@ from antiphon.core.errors import ContextOverflow, InvalidRequest, ModelNotFound
 from antiphon.core.ports import Engine, SamplingParams
 from antiphon.execution.engine_host import sampling
 from antiphon.execution.engine_host.requests import ChatRequest, CompletionRequest, decode_chat, decode_completion
+from antiphon.execution.engine_host.sampling import OPENAI_DEFAULTS, SamplingDefaults
 from antiphon.execution.engine_host.shapes import ChatShape, CompletionShape, Shape
 from antiphon.execution.engine_host.template import ChatTemplate
 
@@ -39,9 +40,10 @@ class Work(msgspec.Struct, frozen=True):
 class Preparation:
     """Reads requests for the model of one engine, which callers know as ``name`` and, with an adapter, as ``name:adapter``."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
+    def __init__(self, engine: Engine, name: str, defaults: SamplingDefaults = OPENAI_DEFAULTS) -> None:
         info = engine.info
         self._engine = engine
+        self._defaults = defaults
         self._context = info.context_length
         self._vocabulary = info.vocabulary
         self._template = ChatTemplate(engine)
@@ -59,7 +61,7 @@ class Preparation:
         """Read a body of ``/v1/chat/completions``. Raises InvalidRequest or one of its kinds, or ModelNotFound."""
         request = decode_chat(body)
         adapter = self._adapter(request.model)
-        params = sampling.sampling_params(request, adapter=adapter)
+        params = sampling.sampling_params(request, adapter=adapter, defaults=self._defaults)
         stops = sampling.stop_strings(request)
         pieces = self._template.render(request.messages, request.chat_template_kwargs)
         self._check_size(sum(map(len, pieces)), "messages")
@@ -71,7 +73,7 @@ class Preparation:
         """Read a body of ``/v1/completions``. Raises as ``chat`` does."""
         request = decode_completion(body)
         sampling.check_best_of(request)
-        params = sampling.sampling_params(request, adapter=self._adapter(request.model))
+        params = sampling.sampling_params(request, adapter=self._adapter(request.model), defaults=self._defaults)
         stops = sampling.stop_strings(request)
         prompts = [self._prompt(request, tokens, params, param) for tokens, param in self._prompts(request)]
         return Work(self._shape(CompletionShape, request), tuple(prompts), stops, bool(request.stream))
@@ -86,7 +88,7 @@ class Preparation:
     def _prompt(
         self, request: ChatRequest | CompletionRequest, tokens: Sequence[int], params: SamplingParams, param: str
     ) -> Prompt:
-        bound = sampling.bound_tokens(request, len(tokens), self._context, param)
+        bound = sampling.bound_tokens(request, len(tokens), self._context, param, self._defaults.max_tokens)
         return Prompt(tokens, msgspec.structs.replace(params, max_tokens=bound))
 
     def _shape(self, kind: type[Shape], request: ChatRequest | CompletionRequest) -> Shape:

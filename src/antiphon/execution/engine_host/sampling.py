@@ -15,9 +15,22 @@ MAX_STOPS = 16
 MAX_STOP_LENGTH = 1024
 """Characters of a stop string."""
 COMPLETION_MAX_TOKENS = 16
-"""Default of ``max_tokens`` at ``/v1/completions``, as OpenAI has it. At the chat endpoint it is what is left of the context."""
+"""Default of ``max_tokens`` at ``/v1/completions``, as OpenAI has it."""
 
 T = TypeVar("T")
+
+
+class SamplingDefaults(msgspec.Struct, frozen=True):
+    """What holds for calls that do not say; as it stands here it is OpenAI's."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int = 0
+    """Longest answer at the chat endpoint; 0 is what is left of the context."""
+
+
+OPENAI_DEFAULTS = SamplingDefaults()
+
 
 _SEEDS = range(-(2**63), 2**63)
 
@@ -30,7 +43,9 @@ def check_range(name: str, value: float | None, low: float, high: float, *, abov
     raise InvalidRequest(f"`{name}` is {value:g}", remedy=f"give {wanted}", param=name)
 
 
-def sampling_params(request: ChatRequest | CompletionRequest, *, adapter: str | None) -> SamplingParams:
+def sampling_params(
+    request: ChatRequest | CompletionRequest, *, adapter: str | None, defaults: SamplingDefaults = OPENAI_DEFAULTS
+) -> SamplingParams:
     """Sampling parameters of a request; ``max_tokens`` waits for the length of the prompt.
 
     Raises InvalidRequest or UnsupportedParameter, naming the field.
@@ -53,8 +68,8 @@ def sampling_params(request: ChatRequest | CompletionRequest, *, adapter: str | 
     return SamplingParams(
         max_tokens=1,
         n=_or(request.n, 1),
-        temperature=_or(request.temperature, 1.0),
-        top_p=_or(request.top_p, 1.0),
+        temperature=_or(request.temperature, defaults.temperature),
+        top_p=_or(request.top_p, defaults.top_p),
         top_k=_or(request.top_k, 0),
         min_p=_or(request.min_p, 0.0),
         presence_penalty=_or(request.presence_penalty, 0.0),
@@ -125,8 +140,11 @@ def asked_tokens(request: ChatRequest | CompletionRequest) -> tuple[int | None, 
     return bound, field
 
 
-def bound_tokens(request: ChatRequest | CompletionRequest, prompt_tokens: int, context: int, param: str) -> int:
-    """Upper bound of tokens for a prompt: what was asked for, else the default. Raises ContextOverflow where it does not fit."""
+def bound_tokens(request: ChatRequest | CompletionRequest, prompt_tokens: int, context: int, param: str, usual: int = 0) -> int:
+    """Upper bound of tokens for a prompt: what was asked for, else ``usual``, 0 being all there is room for.
+
+    Raises ContextOverflow where it does not fit.
+    """
     asked, field = asked_tokens(request)
     room = context - prompt_tokens
     if room < 1:
@@ -136,7 +154,7 @@ def bound_tokens(request: ChatRequest | CompletionRequest, prompt_tokens: int, c
             param=param,
         )
     if asked is None:
-        return room if isinstance(request, ChatRequest) else min(room, COMPLETION_MAX_TOKENS)
+        return min(room, (usual or room) if isinstance(request, ChatRequest) else COMPLETION_MAX_TOKENS)
     if asked > room:
         raise ContextOverflow(
             f"the prompt has {prompt_tokens} tokens and `{field}` is {asked}: together more than this model's context of {context}",

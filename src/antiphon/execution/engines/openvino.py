@@ -62,11 +62,10 @@ class OpenVinoEngine:
 
     def encode(self, text: str) -> list[int]:
         """Token ids of ``text``. Raises InvalidRequest where it is not Unicode (a lone surrogate)."""
-        try:
-            ids = self._tokenizer.encode(text, add_special_tokens=False).input_ids.data
-        except UnicodeEncodeError as error:
-            raise InvalidRequest(f"the text is not valid Unicode: {error.reason} at character {error.start}") from error
-        return [int(token) for token in ids.reshape(-1)]
+        if not text.isascii():
+            _make_sure_of_unicode(text)
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).input_ids.data.reshape(-1).tolist()
+        return ids
 
     def token_bytes(self, token: int) -> bytes:
         return self._pieces[token] if 0 <= token < len(self._pieces) else b""
@@ -145,6 +144,13 @@ class OpenVinoPlugin:
         return _start(options, properties, entry)
 
 
+def _make_sure_of_unicode(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidRequest(f"the text is not valid Unicode: {error.reason} at character {error.start}") from error
+
+
 def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> OpenVinoEngine:
     folder = entry.folder if os.path.isfile(options.path) else options.path
     try:
@@ -206,7 +212,12 @@ def _properties(options: EngineOptions) -> dict[str, Any]:
             remedy="remove adapters, or merge them into the model and add that as a model of its own",
         )
     threads = thread_count(options.threads, usable_cores())
-    return {"INFERENCE_NUM_THREADS": threads, "sampler_num_threads": threads, **PRECISIONS[options.precision]}
+    return {
+        "INFERENCE_NUM_THREADS": threads,
+        "sampler_num_threads": threads,
+        "ENABLE_CPU_PINNING": False,  # two engines, or an engine and a worker, would be pinned to the same cores
+        **PRECISIONS[options.precision],
+    }
 
 
 def _context(options: EngineOptions, own: int, blocks: int) -> int:
