@@ -1,0 +1,252 @@
+"""The whole product as a user starts it: ``antiphon serve`` with a real model, the encoder and a scripted provider."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from antiphon.testing import MockUpstream
+from tests.conftest import Need
+
+MODEL = "small"
+PATIENCE = 240.0
+HELLO: Any = [{"role": "user", "content": "Name three colours, one per line."}]
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string", "maxLength": 20}, "age": {"type": "integer", "minimum": 0, "maximum": 120}},
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+
+
+class Product:
+    """A running ``antiphon serve``."""
+
+    def __init__(self, folder: Path, model: Path, upstream: MockUpstream) -> None:
+        cache = os.environ.get("ANTIPHON_TEST_CACHE") or str(folder / "cache")
+        rows = {
+            "server": {"port": 0, "grace": 3},
+            "models": [{"name": MODEL, "source": f"file:{model}", "temperature": 0.2, "max_tokens": 64}],
+            "providers": [{"name": "mock", "url": upstream.url, "models": ["mock-model"]}],
+            "aliases": {"either": [MODEL, "mock-model"]},
+            "cache_dir": cache,
+            "data_dir": str(folder / "data"),
+        }
+        (folder / "antiphon.yaml").write_text(json.dumps(rows))
+        self.said = ""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "antiphon", "serve"], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        self._more = threading.Condition()
+        threading.Thread(target=self._listen, daemon=True).start()
+        self.url = self._wait_said(r"(http://127\.0\.0\.1:\d+)/v1")[1]
+        self.client = openai.OpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0, timeout=PATIENCE)
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            with self._more:
+                self.said += line.decode()
+                self._more.notify_all()
+
+    def _wait_said(self, pattern: str) -> re.Match[str]:
+        deadline = time.monotonic() + PATIENCE
+        with self._more:
+            while not (match := re.search(pattern, self.said)):
+                assert self.process.poll() is None, self.said
+                assert self._more.wait(deadline - time.monotonic()), self.said
+        return match
+
+    def get(self, path: str) -> bytes:
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            body: bytes = answer.read()
+        return body
+
+    def engine_pid(self) -> int:
+        processes = json.loads(self.get("/admin/processes"))["processes"]
+        return next(int(process["pid"]) for process in processes if process["role"] == "engine")
+
+    def running(self) -> float:
+        """Calls in the engine, as the metrics say."""
+        found = re.search(r"^antiphon_engine_running\{.*\} (\S+)$", self.get("/metrics").decode(), re.MULTILINE)
+        assert found, "the metric is missing"
+        return float(found[1])
+
+    def stop(self) -> int:
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(60)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return code
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[MockUpstream]:
+    with MockUpstream() as mock:
+        yield mock
+
+
+@pytest.fixture(scope="module")
+def product(need: Need, upstream: MockUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    running = Product(tmp_path_factory.mktemp("first-light"), need.model(), upstream)
+    yield running
+    assert running.stop() == 0
+
+
+pytestmark = [pytest.mark.xdist_group("first-light"), pytest.mark.timeout(400)]
+
+
+def chat(product: Product, **more: Any) -> Any:
+    return product.client.chat.completions.create(**{"model": MODEL, "messages": HELLO, "max_tokens": 24, **more})
+
+
+def test_a_chat_answers_with_exact_usage(product: Product) -> None:
+    answer = chat(product)
+    assert answer.model == MODEL
+    assert answer.choices[0].message.content
+    assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens
+    assert 1 <= answer.usage.completion_tokens <= 24
+
+
+def test_a_stream_says_the_same_as_the_whole(product: Product) -> None:
+    whole = chat(product, temperature=0)
+    parts = list(chat(product, temperature=0, stream=True, stream_options={"include_usage": True}))
+    text = "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
+    assert text == whole.choices[0].message.content
+    assert parts[-1].choices == []
+    assert parts[-1].usage == whole.usage
+    assert [part.choices[0].finish_reason for part in parts if part.choices][-1] == whole.choices[0].finish_reason
+    assert len({part.id for part in parts}) == 1
+
+
+def test_two_answers_at_once(product: Product) -> None:
+    answer = chat(product, n=2, temperature=1)
+    assert [choice.index for choice in answer.choices] == [0, 1]
+    assert all(choice.message.content for choice in answer.choices)
+    assert answer.usage.completion_tokens > 24 or {choice.finish_reason for choice in answer.choices} & {"stop"}
+
+
+def test_stop_strings_end_the_answer(product: Product) -> None:
+    whole = chat(product, temperature=0).choices[0].message.content
+    cut = whole[len(whole) // 2 : len(whole) // 2 + 3]
+    stopped = chat(product, temperature=0, stop=[cut])
+    assert stopped.choices[0].message.content == whole[: whole.index(cut)]
+    assert stopped.choices[0].finish_reason == "stop"
+
+
+def test_logprobs_of_the_chosen_tokens(product: Product) -> None:
+    answer = chat(product, logprobs=True, temperature=0)
+    content = answer.choices[0].logprobs.content
+    assert len(content) == answer.usage.completion_tokens or answer.choices[0].finish_reason == "stop"
+    assert all(token.logprob <= 0 for token in content)
+    with pytest.raises(openai.BadRequestError, match="top_logprobs"):
+        chat(product, logprobs=True, top_logprobs=3)
+
+
+def test_json_schema_holds(product: Product) -> None:
+    wanted = {"type": "json_schema", "json_schema": {"name": "person", "schema": PERSON, "strict": True}}
+    answer = chat(
+        product, response_format=wanted, max_tokens=300, temperature=0, messages=[{"role": "user", "content": "Make up a person."}]
+    )
+    person = json.loads(answer.choices[0].message.content)
+    assert set(person) == {"name", "age"}
+    assert isinstance(person["age"], int)
+
+
+def test_embeddings_as_floats_and_as_base64(product: Product) -> None:
+    floats = product.client.embeddings.create(model="usem3", input=["hello", "你好"], encoding_format="float")
+    packed = product.client.embeddings.create(model="usem3", input=["hello", "你好"])
+    assert [len(row.embedding) for row in floats.data] == [512, 512]
+    for a, b in zip(floats.data, packed.data, strict=True):
+        assert a.embedding == pytest.approx(b.embedding, abs=1e-6)
+    with pytest.raises(openai.BadRequestError) as caught:
+        product.client.embeddings.create(model="usem3", input="x", dimensions=3)
+    assert caught.value.param == "dimensions"
+
+
+def test_two_models_behind_one_endpoint(product: Product, upstream: MockUpstream) -> None:
+    assert [model.id for model in product.client.models.list().data] == [MODEL, "usem3", "mock-model", "either"]
+    upstream.chat("from elsewhere")
+    assert chat(product, model="mock-model").choices[0].message.content == "from elsewhere"
+    assert chat(product, model="either").model == "either"
+
+
+def test_a_prompt_that_is_too_long_is_refused_by_name(product: Product) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        chat(product, messages=[{"role": "user", "content": "word " * 20_000}])
+    assert caught.value.code == "context_length_exceeded"
+
+
+def test_the_running_count_falls_when_the_caller_leaves(product: Product) -> None:
+    stream = chat(product, stream=True, max_tokens=2000, temperature=1, seed=1)
+    next(iter(stream))
+    assert product.running() == 1
+    stream.close()
+    left = time.monotonic()
+    while product.running():
+        assert time.monotonic() - left < 10
+    assert time.monotonic() - left < 3
+
+
+def test_ready_metrics_and_pages(product: Product) -> None:
+    assert json.loads(product.get("/ready"))["status"] == "ready"
+    assert b"antiphon_requests_total" in product.get("/metrics")
+    assert json.loads(product.get("/openapi.json"))["openapi"].startswith("3.1")
+    assert b"<html" in product.get("/docs").lower()
+
+
+def test_the_engine_is_killed_under_load(product: Product, upstream: MockUpstream) -> None:
+    """Its calls get a clear error, others are unaffected, and service is back within ten seconds of a quiet machine."""
+    outcomes: list[BaseException | None] = []
+    begun = threading.Barrier(5)
+
+    def long_call() -> None:
+        stream = chat(product, stream=True, max_tokens=1500, temperature=1)
+        try:
+            next(iter(stream))
+            begun.wait(PATIENCE)
+            for _ in stream:
+                pass
+            outcomes.append(None)
+        except openai.APIError as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=long_call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    begun.wait(PATIENCE)
+    os.kill(product.engine_pid(), signal.SIGKILL)
+    upstream.chat("still here")
+    assert chat(product, model="mock-model").choices[0].message.content == "still here"
+    for thread in threads:
+        thread.join(30)
+    assert len(outcomes) == 4
+    assert all(isinstance(outcome, openai.APIError) and "closed the connection" in str(outcome) for outcome in outcomes)
+    killed = time.monotonic()
+    assert chat(product, model="either").choices[0].message.content
+    refusals: list[str] = []
+    while not answers(product, refusals):
+        assert time.monotonic() - killed < 120
+        time.sleep(0.2)
+    assert all("try again" in refusal or "cannot be reached" in refusal for refusal in refusals)
+
+
+def answers(product: Product, refusals: list[str]) -> bool:
+    """Whether the model answers; why not is noted."""
+    try:
+        return bool(chat(product).choices[0].message.content)
+    except openai.APIStatusError as error:
+        refusals.append(str(error))
+        return False
