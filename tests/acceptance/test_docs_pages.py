@@ -11,8 +11,9 @@ from starlette.routing import Mount, Route
 
 from antiphon.bootstrap.control import Server, configure
 from antiphon.core.errors import InternalError
+from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
-from antiphon.gateway.admin.sources import EngineReport, ServerView
+from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import MetricsSnapshot
 
 FLAGS = (
@@ -29,7 +30,7 @@ PATIENCE = 60.0
 class NoSources:
     """A server without processes."""
 
-    def server(self) -> ServerView:
+    def server(self) -> ServerState:
         raise InternalError
 
     async def worker_stats(self, process: str) -> MetricsSnapshot:

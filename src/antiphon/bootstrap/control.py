@@ -15,8 +15,9 @@ from starlette.types import ASGIApp
 from antiphon.bootstrap.process import Child, run, socket_path
 from antiphon.bootstrap.state import read_state
 from antiphon.core.errors import UpstreamBroken
+from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
-from antiphon.gateway.admin.sources import EngineReport, ServerView
+from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import MetricsSnapshot
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, fetch
 
@@ -35,8 +36,8 @@ class SocketSources:
         self._run_dir = run_dir
         self._pools: dict[str, ClientPool] = {}
 
-    def server(self) -> ServerView:
-        return msgspec.convert(read_state(self._run_dir), ServerView, from_attributes=True)
+    def server(self) -> ServerState:
+        return read_state(self._run_dir)
 
     async def worker_stats(self, process: str) -> MetricsSnapshot:
         return await self._stats(process, MetricsSnapshot)

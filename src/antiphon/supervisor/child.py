@@ -14,8 +14,8 @@ import msgspec
 
 from antiphon.bootstrap.plan import PlannedProcess
 from antiphon.bootstrap.process import EXIT_ORPHANED, ProcessSpec, Status, encode_spec
-from antiphon.bootstrap.state import ProcessError
 from antiphon.core.errors import NoMemory, SetupError
+from antiphon.core.processes import ProcessError
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from antiphon.bootstrap.plan import PlannedProcess
-from antiphon.bootstrap.state import ProcessError, ServerState, write_state
+from antiphon.bootstrap.state import write_state
 from antiphon.core.errors import SetupError
+from antiphon.core.processes import ProcessError, ServerState
 from antiphon.supervisor.child import Assignment
 from antiphon.supervisor.keeper import Keeper, Timings
 from antiphon.supervisor.notice import Notice

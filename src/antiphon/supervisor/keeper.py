@@ -9,8 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 from antiphon.bootstrap.process import Status, socket_path
-from antiphon.bootstrap.state import ProcessError, ProcessState, State
 from antiphon.core.errors import AntiphonError
+from antiphon.core.processes import ProcessError, ProcessState, State
 from antiphon.supervisor.backoff import Backoff, BackoffPolicy
 from antiphon.supervisor.child import Assignment, ChildProcess, describe_exit
 from antiphon.supervisor.liveness import is_silent

@@ -14,9 +14,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from antiphon.bootstrap.process import ProcessSpec, encode_spec, socket_path
-from antiphon.bootstrap.state import ProcessState, ServerState, write_state
+from antiphon.bootstrap.state import write_state
 from antiphon.config import Settings
 from antiphon.core.events import CallFinished
+from antiphon.core.processes import ProcessState, ServerState
 from antiphon.core.types import Usage
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import CallMetrics

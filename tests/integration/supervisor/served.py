@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from antiphon.bootstrap.state import ProcessState, ServerState, read_state
+from antiphon.bootstrap.state import read_state
 from antiphon.core.errors import InternalError
+from antiphon.core.processes import ProcessState, ServerState
 
 PROGRAM = str(Path(__file__).with_name("serve_program.py"))
 PATIENCE = 30.0

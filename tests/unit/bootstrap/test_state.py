@@ -1,7 +1,8 @@
 import pytest
 
-from antiphon.bootstrap.state import ProcessError, ProcessState, ServerState, read_state, write_state
+from antiphon.bootstrap.state import read_state, write_state
 from antiphon.core.errors import InternalError
+from antiphon.core.processes import ProcessError, ProcessState, ServerState
 
 STATE = ServerState(
     pid=1,

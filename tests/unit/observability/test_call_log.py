@@ -6,26 +6,11 @@ import time
 
 import msgspec
 
-from antiphon.core.events import CallFinished
-from antiphon.core.types import Usage
 from antiphon.observability.call_log import CallLog, DescriptorSink
+from tests.unit.observability.sample import GOOD
 
 PATIENCE = 20.0
-EVENT = CallFinished(
-    id="req_1",
-    endpoint="chat/completions",
-    model="small",
-    target="local/small",
-    principal="alice",
-    status=200,
-    error="",
-    stream=True,
-    started_at=1_796_000_000.25,
-    duration=1.2345678,
-    ttft=0.05,
-    usage=Usage(10, 20, 30, 4, 5),
-    attempts=2,
-)
+EVENT = msgspec.structs.replace(GOOD, duration=1.2345678, attempts=2)
 
 
 class Sink:

@@ -6,11 +6,10 @@ import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
 from antiphon import __version__
-from antiphon.core.events import CallFinished
 from antiphon.core.ports import EngineStats
-from antiphon.core.types import Usage
 from antiphon.observability.exposition import EngineSample, ProcessSample, render
 from antiphon.observability.metrics import CallMetrics, MetricsSnapshot
+from tests.unit.observability.sample import GOOD
 
 STRANGE = 'a"b\\c\nd \u00e9\u4e2d'
 
@@ -27,21 +26,7 @@ def labels(**values: str) -> frozenset:
     return frozenset(values.items())
 
 
-CALL = CallFinished(
-    id="1",
-    endpoint="chat/completions",
-    model="small",
-    target="local/small",
-    principal="alice",
-    status=200,
-    error="",
-    stream=False,
-    started_at=0.0,
-    duration=1.5,
-    ttft=0.05,
-    usage=Usage(10, 20, 30, 4, 5),
-    attempts=1,
-)
+CALL = msgspec.structs.replace(GOOD, stream=False)
 
 
 def snapshot_of(**changes) -> MetricsSnapshot:

@@ -1,8 +1,6 @@
 import msgspec
 import pytest
 
-from antiphon.core.events import CallFinished
-from antiphon.core.types import Usage
 from antiphon.observability.metrics import (
     DURATION_BOUNDS,
     TTFT_BOUNDS,
@@ -12,22 +10,7 @@ from antiphon.observability.metrics import (
     SeriesSnapshot,
     merge,
 )
-
-GOOD = CallFinished(
-    id="req_1",
-    endpoint="chat/completions",
-    model="small",
-    target="local/small",
-    principal="alice",
-    status=200,
-    error="",
-    stream=True,
-    started_at=1_796_000_000.0,
-    duration=1.5,
-    ttft=0.05,
-    usage=Usage(10, 20, 30, 4, 5),
-    attempts=1,
-)
+from tests.unit.observability.sample import GOOD
 
 
 def event(**changes):

@@ -4,7 +4,7 @@ Encoding takes milliseconds, too long for the loop of a data-plane worker. The h
 turns on one thread, and knows neither which encoder it has nor who started it.
 """
 
-from antiphon.execution.compute_host.host import ComputeHost, HostState
+from antiphon.execution.compute_host.host import ComputeHost
 from antiphon.execution.compute_host.limits import ComputeLimits
 
-__all__ = ["ComputeHost", "ComputeLimits", "HostState"]
+__all__ = ["ComputeHost", "ComputeLimits"]

@@ -1,6 +1,5 @@
 """The HTTP application of a compute host: its endpoints and its state."""
 
-import enum
 import math
 import uuid
 
@@ -13,26 +12,11 @@ from antiphon.execution.compute_host.limits import ComputeLimits
 from antiphon.execution.compute_host.queue import EncodeQueue, Job
 from antiphon.execution.compute_host.requests import parse
 from antiphon.execution.wire import openai_errors
+from antiphon.execution.wire.host import Health, HostState
 from antiphon.transport.server import Request, Responder
 
 _encode = msgspec.json.Encoder().encode
 _METHODS = {"/v1/embeddings": "POST", "/health": "GET", "/stats": "GET"}
-
-
-class HostState(enum.Enum):
-    """Where in its life a host is."""
-
-    LOADING = "loading"
-    READY = "ok"
-    DRAINING = "draining"
-
-
-class Health(msgspec.Struct, frozen=True):
-    """Answer of ``GET /health``: status 200 when ready, else 503."""
-
-    status: str
-    model: str
-    detail: str = ""
 
 
 class ComputeStats(msgspec.Struct, frozen=True):

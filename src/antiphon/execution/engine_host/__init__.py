@@ -5,7 +5,7 @@ stop strings and writes OpenAI's objects and event streams. It runs in a process
 nor who started it.
 """
 
-from antiphon.execution.engine_host.host import EngineHost, HostState, refuse
+from antiphon.execution.engine_host.host import EngineHost, refuse
 from antiphon.execution.engine_host.sampling import SamplingDefaults
 
-__all__ = ["EngineHost", "HostState", "SamplingDefaults", "refuse"]
+__all__ = ["EngineHost", "SamplingDefaults", "refuse"]

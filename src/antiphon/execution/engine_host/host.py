@@ -1,7 +1,6 @@
 """The HTTP application of an engine host: its endpoints and its state."""
 
 import asyncio
-import enum
 import logging
 import time
 import uuid
@@ -28,6 +27,7 @@ from antiphon.execution.engine_host.answer import Answer, send_error
 from antiphon.execution.engine_host.preparation import Preparation, Work
 from antiphon.execution.engine_host.responses import ModelList, ModelObject
 from antiphon.execution.engine_host.sampling import OPENAI_DEFAULTS, SamplingDefaults
+from antiphon.execution.wire.host import Health, HostState
 from antiphon.execution.wire.openai_errors import render
 from antiphon.transport.server import Request, Responder
 
@@ -43,23 +43,6 @@ _REFUSALS = {
 _encode = msgspec.json.Encoder().encode
 
 log = logging.getLogger(__name__)
-
-
-class HostState(enum.Enum):
-    """Where in its life a host is."""
-
-    LOADING = "loading"
-    READY = "ok"
-    DRAINING = "draining"
-    FAILED = "failed"
-
-
-class Health(msgspec.Struct, frozen=True):
-    """Answer of ``GET /health``: status 200 when ready, else 503."""
-
-    status: str
-    model: str
-    detail: str = ""
 
 
 class HostStats(msgspec.Struct, frozen=True):

@@ -25,6 +25,7 @@ CARD: Final = "card.msgpack"
 _FORMAT: Final = 1
 _EDGE: Final = 1 << 22
 _MARGIN: Final = 64 << 20
+_FULL: Final = 1 << 20
 
 
 class ModelCard(msgspec.Struct, frozen=True):
@@ -121,8 +122,11 @@ def _made(path: str, target: Path, bytes_needed: int, make: Maker) -> Entry:
         (folder / CARD).write_bytes(msgspec.msgpack.encode(card))
         _sync(folder)
         folder.rename(target)
-    except BaseException:
+    except BaseException as error:
+        full = shutil.disk_usage(folder).free < _FULL
         shutil.rmtree(folder, ignore_errors=True)
+        if full and isinstance(error, Exception):  # the library does not say what kept it from writing
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         raise
     return Entry(str(target), card)
 

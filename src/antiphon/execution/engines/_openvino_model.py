@@ -29,11 +29,11 @@ def versions() -> str:
     return f"openvino {openvino.get_version()} genai {openvino_genai.get_version()}"
 
 
-def scheduler(blocks: int) -> openvino_genai.SchedulerConfig:
+def scheduler(blocks: int, max_running: int = 1) -> openvino_genai.SchedulerConfig:
     """Continuous batching over a KV cache of fixed size: prompts in chunks between decoding steps, prefixes kept."""
     config = openvino_genai.SchedulerConfig()
     config.num_kv_blocks = blocks
-    config.max_num_batched_tokens = BATCHED_TOKENS
+    config.max_num_batched_tokens = max(BATCHED_TOKENS, max_running + BATCHED_TOKENS // 4)
     config.dynamic_split_fuse = True
     config.enable_prefix_caching = True
     return config
@@ -60,6 +60,7 @@ def _convert(path: str, folder: Path, properties: dict[str, Any]) -> ModelCard:
     try:
         tokenizer = openvino_genai.Tokenizer(link, enable_save_ov_model=True)
         block = _probe(link, tokenizer, {**properties, "enable_save_ov_model": True})
+        restore_zero_points(path, folder / NETWORK)
     except LIBRARY_ERRORS as error:
         raise SetupError(
             f'engine "openvino" cannot convert "{path}" (architecture {metadata.architecture or "unknown"}): {_brief(error)}',
@@ -67,11 +68,6 @@ def _convert(path: str, folder: Path, properties: dict[str, Any]) -> ModelCard:
         ) from error
     finally:
         link.unlink()
-    if not (folder / NETWORK).exists() or not (folder / TOKENIZER).exists():
-        raise SetupError(
-            f'engine "openvino" wrote no network or no tokenizer for "{path}"', remedy="check the disk and start again"
-        )
-    restore_zero_points(path, folder / NETWORK)
     return _gguf_card(metadata, _logits(folder), block)
 
 

@@ -153,9 +153,12 @@ def _make_sure_of_unicode(text: str) -> None:
 
 def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> OpenVinoEngine:
     folder = entry.folder if os.path.isfile(options.path) else options.path
+    wanted = _wanted_context(options, entry.card.context_length)
     try:
         tokenizer = openvino_genai.Tokenizer(folder)
         pipeline, entry, blocks = _pipeline(options, properties, entry, folder, tokenizer)
+    except MemoryError as error:
+        raise _no_memory(options, f"the library could not get what it needs: {error}") from error
     except LIBRARY_ERRORS as error:
         forget(entry)
         raise SetupError(
@@ -164,7 +167,7 @@ def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> 
     card = entry.card
     info = EngineInfo(
         model=options.model,
-        context_length=_context(options, card.context_length, blocks),
+        context_length=_held_context(options, wanted, blocks),
         vocabulary=card.vocabulary,
         chat_template=card.chat_template,
         bos_token=card.bos_token,
@@ -182,20 +185,30 @@ def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> 
 def _pipeline(
     options: EngineOptions, properties: dict[str, Any], entry: Entry, folder: str, tokenizer: openvino_genai.Tokenizer
 ) -> tuple[openvino_genai.ContinuousBatchingPipeline, Entry, int]:
-    """A warm pipeline whose KV cache takes what was asked. A block is measured again, since its size depends on the processor."""
-    while True:
-        blocks = options.kv_cache_mb * _MIB // entry.card.kv_block_bytes
-        if capacity(blocks) < _LEAST_CONTEXT:
-            raise SetupError(
-                f'kv_cache_mb {options.kv_cache_mb} of model "{options.model}" holds {max(0, capacity(blocks))} tokens',
-                remedy=f"set it to at least {-(-entry.card.kv_block_bytes * (_LEAST_CONTEXT // BLOCK_TOKENS + 1) // _MIB)}",
-            )
-        pipeline = openvino_genai.ContinuousBatchingPipeline(folder, tokenizer, scheduler(blocks), "CPU", **properties)
-        measured = block_bytes(pipeline, blocks)
-        if abs(measured - entry.card.kv_block_bytes) <= entry.card.kv_block_bytes // 100:
-            return pipeline, entry, blocks
+    """A warm pipeline whose KV cache takes what was asked.
+
+    A block is measured again, since its size depends on the processor; if it is another, the pipeline is made anew.
+    """
+    pipeline, blocks = _sized_pipeline(options, properties, entry, folder, tokenizer)
+    measured = block_bytes(pipeline, blocks)
+    if measured != entry.card.kv_block_bytes:
         del pipeline
         entry = update_card(entry, msgspec.structs.replace(entry.card, kv_block_bytes=measured))
+        pipeline, blocks = _sized_pipeline(options, properties, entry, folder, tokenizer)
+    return pipeline, entry, blocks
+
+
+def _sized_pipeline(
+    options: EngineOptions, properties: dict[str, Any], entry: Entry, folder: str, tokenizer: openvino_genai.Tokenizer
+) -> tuple[openvino_genai.ContinuousBatchingPipeline, int]:
+    blocks = options.kv_cache_mb * _MIB // entry.card.kv_block_bytes
+    if capacity(blocks) < _LEAST_CONTEXT:
+        raise SetupError(
+            f'kv_cache_mb {options.kv_cache_mb} of model "{options.model}" holds {max(0, capacity(blocks))} tokens',
+            remedy=f"set it to at least {-(-entry.card.kv_block_bytes * (_LEAST_CONTEXT // BLOCK_TOKENS + 1) // _MIB)}",
+        )
+    plan = scheduler(blocks, options.max_running)
+    return openvino_genai.ContinuousBatchingPipeline(folder, tokenizer, plan, "CPU", **properties), blocks
 
 
 def _properties(options: EngineOptions) -> dict[str, Any]:
@@ -220,20 +233,23 @@ def _properties(options: EngineOptions) -> dict[str, Any]:
     }
 
 
-def _context(options: EngineOptions, own: int, blocks: int) -> int:
-    """Tokens that a call can have: as asked or as the model was trained for, and no more than the KV cache holds."""
+def _wanted_context(options: EngineOptions, own: int) -> int:
+    """Tokens that a call may have: as asked, or as the model was trained for; 0 where neither is known."""
     if options.context > own > 0:
         raise SetupError(
             f'context {options.context} of model "{options.model}" is more than the {own} tokens it was trained for',
             remedy=f"set context to at most {own}, or 0",
         )
-    wanted = options.context or own or capacity(blocks)
-    if wanted > capacity(blocks):
-        log.warning(
-            'context of model "%s" is cut from %d to %d tokens: kv_cache_mb %d holds no more',
-            options.model, wanted, capacity(blocks), options.kv_cache_mb,
-        )  # fmt: skip
-    return min(wanted, capacity(blocks))
+    return options.context or own
+
+
+def _held_context(options: EngineOptions, wanted: int, blocks: int) -> int:
+    """``wanted``, but no more than the KV cache holds."""
+    held = capacity(blocks)
+    if wanted > held:
+        text = 'context of model "%s" is cut from %d to %d tokens: kv_cache_mb %d holds no more'
+        log.warning(text, options.model, wanted, held, options.kv_cache_mb)
+    return min(wanted or held, held)
 
 
 def _size(path: str) -> int:
@@ -246,9 +262,16 @@ def _make_sure_of_memory(options: EngineOptions, size: int, factor: float) -> No
     free = available_memory()
     if free is None or free >= needed:
         return
-    raise NoMemory(
-        f'model "{options.model}" needs about {needed // _MIB} MiB ({size // _MIB} MiB of weights, {options.kv_cache_mb} MiB of KV'
-        f" cache and room to work), {free // _MIB} MiB are available",
+    raise _no_memory(
+        options,
+        f"it takes about {needed // _MIB} MiB ({size // _MIB} MiB of weights, {options.kv_cache_mb} MiB of KV cache and room to"
+        f" work), {free // _MIB} MiB are available",
+    )
+
+
+def _no_memory(options: EngineOptions, reason: str) -> NoMemory:
+    return NoMemory(
+        f'model "{options.model}" does not fit into memory: {reason}',
         remedy="lower kv_cache_mb of the model, take a smaller or more quantised one, or free some memory",
     )
 

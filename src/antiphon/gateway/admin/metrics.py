@@ -9,7 +9,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from antiphon.core.errors import AntiphonError
-from antiphon.gateway.admin.sources import ControlSources, ProcessView
+from antiphon.core.processes import ProcessState
+from antiphon.gateway.admin.sources import ControlSources
 from antiphon.observability.exposition import CONTENT_TYPE, EngineSample, ProcessSample, render
 from antiphon.observability.metrics import RunningTotal
 
@@ -42,13 +43,13 @@ class MetricsPage:
         states = [_sample(process, process.name in workers or process.name in engines) for process in processes]
         return await asyncio.to_thread(render, total, loads, states)  # takes up to a second where there are very many series
 
-    def _processes(self) -> Sequence[ProcessView]:
+    def _processes(self) -> Sequence[ProcessState]:
         try:
             return self._sources.server().processes
         except AntiphonError:
             return ()
 
-    async def _ask(self, role: str, ask: Callable[[str], Awaitable[T]], processes: Sequence[ProcessView]) -> dict[str, T]:
+    async def _ask(self, role: str, ask: Callable[[str], Awaitable[T]], processes: Sequence[ProcessState]) -> dict[str, T]:
         """The answers of the processes of one role, by name; asked all at once."""
         names = [process.name for process in processes if process.role == role]
         answers = await asyncio.gather(*(self._answer(ask, name) for name in names))
@@ -62,7 +63,7 @@ class MetricsPage:
             return None
 
 
-def _sample(process: ProcessView, answered: bool) -> ProcessSample:
+def _sample(process: ProcessState, answered: bool) -> ProcessSample:
     up = answered if process.role in ("worker", "engine") else process.state == "ready"
     return ProcessSample(process.name, process.role, up, process.restarts)
 

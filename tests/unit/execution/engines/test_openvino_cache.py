@@ -112,9 +112,15 @@ def test_a_full_disk_is_told_with_figures_and_remedy(model: Path, cache: Path, m
         entry_for(str(model), str(cache), "1", 100 << 20, Maker())
 
 
-def test_a_disk_that_fills_up_on_the_way_is_told_too(model: Path, cache: Path) -> None:
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("iostream error")])
+def test_a_disk_that_fills_up_on_the_way_is_told_too(
+    model: Path, cache: Path, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = iter([1 << 30, 0])
+    usage = namedtuple("usage", "total used free")  # noqa: PYI024  what shutil gives
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(1 << 30, 0, next(free)))
     make = Maker()
-    make.error = OSError(errno.ENOSPC, "No space left on device")
+    make.error = error
     with pytest.raises(NoSpace, match="is full"):
         entry_for(str(model), str(cache), "1", 0, make)
     assert folders(cache) == []

@@ -8,17 +8,18 @@ from starlette.testclient import TestClient
 
 from antiphon import __version__
 from antiphon.core.errors import InternalError, UpstreamUnreachable
+from antiphon.core.processes import ProcessState, ServerState
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.page import Page
-from antiphon.gateway.admin.sources import EngineReport, ProcessView, ServerView
+from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import MetricsSnapshot
 
 PROCESSES = (
-    ProcessView("control", "control", 1, "ready", 1.0, pid=11),
-    ProcessView("compute", "compute", 1, "loading", 1.0, pid=12),
-    ProcessView("engine-small", "engine", 1, "ready", 1.0, pid=13, restarts=3, model="small"),
-    ProcessView("worker-0", "worker", 1, "ready", 1.0, pid=14),
-    ProcessView("worker-1", "worker", 1, "ready", 1.0, pid=15),
+    ProcessState("control", "control", 1, "ready", 1.0, pid=11),
+    ProcessState("compute", "compute", 1, "loading", 1.0, pid=12),
+    ProcessState("engine-small", "engine", 1, "ready", 1.0, pid=13, restarts=3, model="small"),
+    ProcessState("worker-0", "worker", 1, "ready", 1.0, pid=14),
+    ProcessState("worker-1", "worker", 1, "ready", 1.0, pid=15),
 )
 
 
@@ -26,12 +27,12 @@ class FakeSources:
     """Answers from its tables; a process that is in neither cannot be reached, one in ``hanging`` never answers."""
 
     def __init__(self) -> None:
-        self.view: ServerView | Exception = ServerView(1, 1, "127.0.0.1", 8080, 1.0, serving=True, processes=PROCESSES)
+        self.view: ServerState | Exception = ServerState(1, 1, "127.0.0.1", 8080, 1.0, serving=True, processes=PROCESSES)
         self.workers = {"worker-0": MetricsSnapshot("a", in_flight=2), "worker-1": MetricsSnapshot("b", in_flight=3)}
         self.engines = {"engine-small": EngineReport(running=4, waiting=0, kv_cache_usage=0.5, generated_tokens=10)}
         self.hanging: set[str] = set()
 
-    def server(self) -> ServerView:
+    def server(self) -> ServerState:
         if isinstance(self.view, Exception):
             raise self.view
         return self.view

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from antiphon import __version__
+from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.openapi import answers, requests
-from antiphon.gateway.admin.sources import ServerView
 
 Json = dict[str, Any]
 """A part of the document. OpenAPI defines its shape, so no types of ours stand between."""
@@ -34,7 +34,7 @@ TYPES = (
     answers.Health,
     answers.Ready,
     answers.ErrorAnswer,
-    ServerView,
+    ServerState,
 )
 
 ERRORS: Mapping[int, tuple[str, str]] = {
@@ -138,7 +138,7 @@ def _operation_paths() -> Json:
             | {"security": []}
         },
         "/admin/processes": {
-            "get": _look("processes", "State of the server's processes", "Operations") | _answers(_json("ServerView"), ADMIN)
+            "get": _look("processes", "State of the server's processes", "Operations") | _answers(_json("ServerState"), ADMIN)
         },
     }
 
