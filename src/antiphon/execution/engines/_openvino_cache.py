@@ -25,7 +25,6 @@ CARD: Final = "card.msgpack"
 _FORMAT: Final = 1
 _EDGE: Final = 1 << 22
 _MARGIN: Final = 64 << 20
-_FULL: Final = 1 << 20
 
 
 class ModelCard(msgspec.Struct, frozen=True):
@@ -123,7 +122,7 @@ def _made(path: str, target: Path, bytes_needed: int, make: Maker) -> Entry:
         _sync(folder)
         folder.rename(target)
     except BaseException as error:
-        full = shutil.disk_usage(folder).free < _FULL
+        full = shutil.disk_usage(folder).free < _MARGIN
         shutil.rmtree(folder, ignore_errors=True)
         if full and isinstance(error, Exception):  # the library does not say what kept it from writing
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
