@@ -5,7 +5,7 @@ import msgspec
 from antiphon.core.types import Usage
 
 
-class CallFinished(msgspec.Struct, frozen=True):
+class CallFinished(msgspec.Struct, frozen=True, gc=False):
     """What is known of a call once it is over. Emitted once per call, whatever happened."""
 
     id: str

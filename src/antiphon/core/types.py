@@ -9,7 +9,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 """Header fields in the order of the wire, names in lower case."""
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens that one call used, as the model that answered counted them."""
 
     prompt_tokens: int = 0
@@ -21,7 +21,7 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=False):
     """Completion tokens spent on reasoning; part of ``completion_tokens``."""
 
 
-class Principal(msgspec.Struct, frozen=True):
+class Principal(msgspec.Struct, frozen=True, gc=False):
     """Who is calling: the name of the key that the caller showed, never the key itself."""
 
     name: str = "anonymous"
@@ -30,7 +30,7 @@ class Principal(msgspec.Struct, frozen=True):
 ANONYMOUS = Principal()
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """One request to a model, parsed no further than routing needs."""
 
     id: str
@@ -50,7 +50,7 @@ class Call(msgspec.Struct, frozen=True):
     """Names of the replicas that were asked, in order; each replica writes its own."""
 
 
-class Frame(msgspec.Struct):
+class Frame(msgspec.Struct, gc=False):
     """A piece of an answer on its way to the caller.
 
     Of a streamed answer it holds one or more whole server-sent events, of another answer any part of the body. The bytes go out

@@ -1,8 +1,9 @@
 """One call at the door: it holds the caller's response open, and is the sink of whoever answers."""
 
-import random
+import secrets
 import time
 from collections.abc import Callable
+from itertools import count
 
 from antiphon.core.errors import AntiphonError, ClientGone, UpstreamRefused
 from antiphon.core.ports import Handle, Model
@@ -15,7 +16,9 @@ _NOT_PASSED_ON = frozenset(
     (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
 )
 _MAX_ID = 128
-_ids = random.Random(random.SystemRandom().getrandbits(128))  # noqa: S311 - an id must be unique, not secret, and cheap
+_PROCESS = secrets.token_hex(8)
+"""Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
+_numbers = count(1)
 
 
 def request_id(request: Request) -> str:
@@ -23,7 +26,7 @@ def request_id(request: Request) -> str:
     given = request.header(b"x-request-id")
     if given and len(given) <= _MAX_ID and given.isascii() and given.decode().isprintable():
         return given.decode()
-    return f"req_{_ids.getrandbits(96):024x}"
+    return f"req_{_PROCESS}{next(_numbers):08x}"
 
 
 class Exchange:
@@ -46,7 +49,6 @@ class Exchange:
         "request",
         "reserved",
         "responder",
-        "started_at",
         "status",
         "t0",
         "usage",
@@ -58,7 +60,6 @@ class Exchange:
         self.request = request
         self.responder = responder
         self.id = request_id(request)
-        self.started_at = time.time()
         self.t0 = time.monotonic()
         self.first_at = 0.0
         self.principal: Principal = ANONYMOUS

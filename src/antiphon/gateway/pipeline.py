@@ -140,20 +140,21 @@ def tell(observers: Sequence[Observer]) -> Run:
     def run(exchange: Exchange) -> None:
         call = exchange.call
         trail = call.trail if call is not None else ()
+        duration = time.monotonic() - exchange.t0
         event = CallFinished(
-            id=exchange.id,
-            endpoint=exchange.endpoint,
-            model=call.model if call is not None else "",
-            target=trail[-1] if trail else "",
-            principal=exchange.principal.name,
-            status=exchange.status,
-            error=exchange.error_code,
-            stream=call.stream if call is not None else False,
-            started_at=exchange.started_at,
-            duration=time.monotonic() - exchange.t0,
-            ttft=exchange.first_at - exchange.t0 if exchange.first_at else 0.0,
-            usage=exchange.usage,
-            attempts=len(trail),
+            exchange.id,
+            exchange.endpoint,
+            call.model if call is not None else "",
+            trail[-1] if trail else "",
+            exchange.principal.name,
+            exchange.status,
+            exchange.error_code,
+            call.stream if call is not None else False,
+            time.time() - duration,
+            duration,
+            exchange.first_at - exchange.t0 if exchange.first_at else 0.0,
+            exchange.usage,
+            len(trail),
         )
         for observer in observers:
             observer.call_finished(event)

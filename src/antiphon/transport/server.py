@@ -187,13 +187,17 @@ class Responder:
 
     def _head(self, status: int, headers: Headers, framing: bytes) -> bytes:
         line = _STATUS_LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
-        fields = b"".join([b"%b: %b\r\n" % field for field in headers])
         assert self._connection is not None
         server = self._connection.server
         if server.draining:
             self._keep_alive = False
-        close = b"" if self._keep_alive else b"connection: close\r\n"
-        return b"%b%b%b%b%b\r\n" % (line, fields, framing, close, server.date)
+        head = [line]
+        for name, value in headers:
+            head += (name, b": ", value, b"\r\n")
+        if not self._keep_alive:
+            head.append(b"connection: close\r\n")
+        head += (framing, server.date, b"\r\n")
+        return b"".join(head)
 
 
 Handler = Callable[[Request, Responder], None]

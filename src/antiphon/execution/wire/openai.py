@@ -12,11 +12,11 @@ from antiphon.transport import sse
 DONE = b"data: [DONE]\n\n"
 
 
-class _StreamOptions(msgspec.Struct):
+class _StreamOptions(msgspec.Struct, gc=False):
     include_usage: bool | None = None
 
 
-class RequestHead(msgspec.Struct):
+class RequestHead(msgspec.Struct, gc=False):
     """What routing needs of a request body."""
 
     model: str
@@ -32,6 +32,8 @@ _decode_head = msgspec.json.Decoder(RequestHead).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 encode = msgspec.json.Encoder().encode
 _AT_FIELD = re.compile(r" - at `\$\.?([^`]*)`$")
+_COUNTS = re.compile(rb'"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})')
+"""An object of numbers and of objects of numbers, which is what usage is made of."""
 _MODEL = re.compile(rb'"model"\s*:\s*')
 
 
@@ -94,7 +96,7 @@ class _CompletionDetails(msgspec.Struct):
     reasoning_tokens: int | None = None
 
 
-class _Usage(msgspec.Struct):
+class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
@@ -158,25 +160,16 @@ def usage_of_answer(body: bytes) -> Usage | None:
     start = body.rfind(b'"usage"')
     if start < 0:
         return None
-    try:
-        return _usage(_decode_usage(_object_at(body, start + 7)))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
+    found = _COUNTS.match(body, start)
+    if found is not None:
+        try:
+            return _usage(_decode_usage(found[1]))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass  # the words stood inside a text
     try:
         return _usage(_decode_answer(body).usage)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-
-
-def _object_at(body: bytes, start: int) -> bytes:
-    """The JSON object that begins behind ``start``, assuming that no string in it holds a brace (counts of tokens do not)."""
-    begin = body.find(b"{", start, start + 8)
-    if begin < 0:
-        return b""
-    end = body.find(b"}", begin) + 1
-    while end and body.count(b"{", begin, end) != body.count(b"}", begin, end):
-        end = body.find(b"}", end) + 1
-    return body[begin:end]
 
 
 def chunks(raw: bytes) -> list[Chunk | None]:
