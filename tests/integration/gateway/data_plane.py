@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -67,6 +68,7 @@ class DataPlaneProcess:
         self.process.wait(20)
         assert self.process.stdin is not None
         self.process.stdin.close()
+        shutil.rmtree(self.run_dir, ignore_errors=True)
 
 
 def provider(name: str, url: str, **more: Any) -> str:
