@@ -191,7 +191,7 @@ class _StreamedAnswer(_Answer):
         if self._renamed is not None:
             raw = self._rename(raw)
         if not self._begun:
-            self._begun = any(wire.has_content(chunk) for chunk in wire.chunks(raw))
+            self._begun = wire.begins(raw)
         self._sink.frame(Frame(raw, self._begun, "openai", wire.chunks))
 
     def _failed_inside(self, raw: bytes) -> bool:

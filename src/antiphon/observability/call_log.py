@@ -85,7 +85,7 @@ class CallLog:
         self._max_waiting = max_waiting
         self._interval = interval
         self._encode = msgspec.json.Encoder().encode
-        self._queue: SimpleQueue[bytes | None] = SimpleQueue()
+        self._queue: SimpleQueue[CallFinished | None] = SimpleQueue()
         # each of these counters is written by one thread only, so none needs a lock
         self._accepted = 0
         self._refused = 0
@@ -107,6 +107,11 @@ class CallLog:
         if self._accepted - self._done >= self._max_waiting or self._closing.is_set():
             self._refused += 1
             return
+        self._accepted += 1
+        self._queue.put(event)
+
+    def _line(self, event: CallFinished) -> bytes:
+        """An event as a line of the log. It runs in the log's thread, where a batch of events costs less than one at a time."""
         second = int(event.started_at)
         if second != self._second:  # formatting a date costs as much as all the rest
             self._second = second
@@ -130,12 +135,7 @@ class CallLog:
             usage.reasoning_tokens,
             event.attempts,
         )
-        try:
-            self._queue.put(self._encode(record))
-        except UnicodeEncodeError:  # a lone surrogate in a name
-            self._refused += 1
-            return
-        self._accepted += 1
+        return self._encode(record)
 
     def close(self, timeout: float = 5.0) -> None:
         """Write what is waiting. After ``timeout`` seconds the rest is given up and counted. Further calls are not recorded."""
@@ -157,20 +157,25 @@ class CallLog:
             while batch and not ended:
                 self._fill(batch)
                 ended = batch[-1] is None
-                self._deliver([line for line in batch if line is not None])
+                self._deliver([event for event in batch if event is not None])
                 batch = []
                 self._fill(batch)
 
-    def _fill(self, batch: list[bytes | None]) -> None:
+    def _fill(self, batch: list[CallFinished | None]) -> None:
         with contextlib.suppress(Empty):
             while len(batch) < MAX_BATCH and (not batch or batch[-1] is not None):
                 batch.append(self._queue.get_nowait())
 
-    def _deliver(self, lines: list[bytes]) -> None:
-        if not lines:
-            return
+    def _deliver(self, events: list[CallFinished]) -> None:
+        lines: list[bytes] = []
+        for event in events:
+            try:
+                lines.append(self._line(event))
+            except UnicodeEncodeError:  # a lone surrogate in a name
+                self._failed += 1
         try:
-            self._sink(b"\n".join(lines) + b"\n")
+            if lines:
+                self._sink(b"\n".join(lines) + b"\n")
         except OSError as error:
             if not self._down:
                 log.warning("the call log cannot be written (%s); records are lost until it can", error)
@@ -178,4 +183,4 @@ class CallLog:
             self._failed += len(lines)
         else:
             self._down = False
-        self._done += len(lines)
+        self._done += len(events)

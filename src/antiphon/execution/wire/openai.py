@@ -1,6 +1,7 @@
 """OpenAI's dialect, read no further than a gateway must: which model, streamed or not, what was used, where the text begins."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -172,17 +173,27 @@ def usage_of_answer(body: bytes) -> Usage | None:
         return None
 
 
+def each_chunk(raw: bytes) -> Iterator[Chunk | None]:
+    """The events of a frame one by one, None for those that are not JSON objects (``[DONE]`` is left out)."""
+    for event in split_events(raw):
+        plain = event.startswith(b"data: ") and event.find(b"\n") == len(event) - 2
+        for data in (event[6:-2],) if plain else [parsed.data.encode() for parsed in sse.parse(event)]:
+            if data == b"[DONE]":
+                continue
+            try:
+                yield _decode_chunk(data)
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                yield None
+
+
 def chunks(raw: bytes) -> list[Chunk | None]:
-    """The events of a frame, None for those that are not JSON objects (``[DONE]`` is left out)."""
-    found: list[Chunk | None] = []
-    for event in sse.parse(raw):
-        if event.data == "[DONE]":
-            continue
-        try:
-            found.append(_decode_chunk(event.data))
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            found.append(None)
-    return found
+    """All events of a frame, as ``each_chunk`` gives them."""
+    return list(each_chunk(raw))
+
+
+def begins(raw: bytes) -> bool:
+    """Whether a reader would see something of this frame. Looks no further than the first event with content."""
+    return any(has_content(chunk) for chunk in each_chunk(raw))
 
 
 def has_content(chunk: Chunk | None) -> bool:
@@ -213,11 +224,15 @@ def is_usage_only(chunk: Chunk | None) -> bool:
 
 def usage_of_stream(tail: bytes) -> Usage | None:
     """Usage told by the last events of a stream, the last one that tells it counting."""
-    if b'"usage"' not in tail:
-        return None
-    for chunk in reversed(chunks(tail)):
-        if chunk is not None and chunk.usage is not None:
-            return _usage(chunk.usage)
+    at = tail.rfind(b'"usage"')
+    while at >= 0:
+        found = _COUNTS.match(tail, at)
+        if found is not None:
+            try:
+                return _usage(_decode_usage(found[1]))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                pass  # the words stood inside a text
+        at = tail.rfind(b'"usage"', 0, at)
     return None
 
 
@@ -237,16 +252,14 @@ def without_usage_chunk(raw: bytes) -> tuple[bytes, Usage | None]:
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
-def split_events(raw: bytes) -> list[bytes]:
-    """The single events of a frame, byte for byte."""
-    events: list[bytes] = []
+def split_events(raw: bytes) -> Iterator[bytes]:
+    """The single events of a frame one by one, byte for byte."""
     start = 0
     for boundary in _EVENT_END.finditer(raw):
-        events.append(raw[start : boundary.end()])
+        yield raw[start : boundary.end()]
         start = boundary.end()
     if start < len(raw):
-        events.append(raw[start:])
-    return events
+        yield raw[start:]
 
 
 def error_in_stream(event: bytes, chunk: Chunk) -> UpstreamRefused:
