@@ -60,7 +60,7 @@ bench: $(VENV)/.installed-dev ## measure against the peers that this machine has
 
 .PHONY: clean
 clean: ## remove the environment and everything that was built (never the models)
-	@rm -rf "$(VENV)" site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf "$(VENV)" site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 .PHONY: lint

@@ -15,6 +15,10 @@ FUNCTION_LINES = 100
 PARAMETERS = 7
 
 CATCHES_EVERYTHING: dict[str, str] = {
+    "src/antiphon/execution/engines/_schema_queue.py: SchemaQueue._checked": "what compiling a schema raises is its call's",
+    "src/antiphon/transport/client.py: _Connection.data_received": "a receiver's fault ends its call and never leaves it hanging",
+    "src/antiphon/transport/client.py: _Connection._finish": "the same, behind the last byte",
+    "src/antiphon/testing/mock_upstream.py: _echo": "a request that makes the default answer fail is answered as bad",
     "src/antiphon/bootstrap/engine.py: _in_thread.body": "border of a thread: raised again where its outcome is awaited",
     "src/antiphon/bootstrap/process.py: _enter": "border of the process: the supervisor hears of whatever ends it",
     "src/antiphon/cli/__init__.py: main": "border of the process: a person reads one line, not a traceback",

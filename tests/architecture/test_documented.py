@@ -169,3 +169,10 @@ def test_the_checks_find_what_they_look_for(tmp_path):
     assert LOOSE_ENDS.search("# TO" + "DO: later")
     assert MACHINE_PATHS.search('open("/ho' + 'me/me/file")')
     assert not MACHINE_PATHS.search("https://host/home/page and ~/work/x and src/work/x")
+
+
+def test_the_quickstart_names_the_default_model_as_it_is() -> None:
+    block = re.search(r"```yaml\n(.*?)```", (DOCS / "quickstart.md").read_text(), re.DOTALL)
+    assert block is not None
+    (row,) = yaml.safe_load(block[1])["models"]
+    assert msgspec.convert(row, config.LocalModelSettings) == config.DEFAULT_MODEL

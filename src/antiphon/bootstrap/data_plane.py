@@ -80,7 +80,13 @@ class DataPlane:
     def _local(self, path: str, abilities: Abilities) -> Provider:
         return self._connect(
             ProviderOptions(
-                LOCAL, Origin(socket_path=path), "/v1", abilities=abilities, timeouts=_LOCAL_TIMEOUTS, max_connections=4096
+                LOCAL,
+                Origin(socket_path=path),
+                "/v1",
+                abilities=abilities,
+                timeouts=_LOCAL_TIMEOUTS,
+                max_connections=4096,
+                local=True,
             )
         )
 

@@ -1,5 +1,6 @@
 """Local models: what the settings and the catalogue name, and where their files are."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -7,9 +8,9 @@ import msgspec
 
 from antiphon.config import LocalModelSettings, Settings
 from antiphon.core.errors import ConfigError, ModelNotFound, ModelSourceError
-from antiphon.registry.catalogue import Catalogue, CatalogueEntry
+from antiphon.registry.catalogue import BrokenEntry, Catalogue, CatalogueEntry
 from antiphon.registry.gguf import GgufInfo, read_gguf
-from antiphon.registry.names import check_name
+from antiphon.registry.names import check_name, is_name
 from antiphon.registry.progress import Progress, silent
 from antiphon.registry.sources import GROUP, Source
 from antiphon.registry.store import State, Store, StoredModel
@@ -66,10 +67,32 @@ def catalogue(settings: Settings) -> Catalogue:
 
 
 def local_models(settings: Settings) -> tuple[LocalModelSettings, ...]:
-    """All models that this machine is to serve: those of the settings, then the added ones. A name in both means the former."""
+    """All models that this machine is to serve: those of the settings, then the added ones. A name in both means the former.
+
+    Added ones that are broken are left out; ``broken_models`` tells them.
+    """
     configured = {model.name for model in settings.models}
-    added = (as_settings(entry) for entry in catalogue(settings).list() if entry.name not in configured)
-    return (*settings.models, *added)
+    entries = (entry for entry in catalogue(settings).list() if entry.name not in configured)
+    added = (_checked(entry) for entry in entries)
+    return (*settings.models, *(model for model in added if isinstance(model, LocalModelSettings)))
+
+
+def broken_models(settings: Settings) -> tuple[BrokenEntry, ...]:
+    """The entries of the catalogue that cannot be served. Raises ConfigError where the catalogue cannot be read."""
+    configured = {model.name for model in settings.models}
+    added = catalogue(settings)
+    entries = (_checked(entry) for entry in added.list() if entry.name not in configured)
+    return (*added.broken(), *(entry for entry in entries if isinstance(entry, BrokenEntry)))
+
+
+def _checked(entry: CatalogueEntry) -> LocalModelSettings | BrokenEntry:
+    """An added model as if it stood in the configuration, or what is wrong with it. Touches no network."""
+    try:
+        check_name(entry.name)
+        Source.parse(entry.source)
+        return as_settings(entry)
+    except (ModelSourceError, msgspec.ValidationError) as error:
+        return BrokenEntry(entry.name, str(error))
 
 
 def as_settings(entry: CatalogueEntry) -> LocalModelSettings:
@@ -93,9 +116,21 @@ def fetch(settings: Settings, model: LocalModelSettings, progress: Progress = si
     return store(settings).fetch(model.name, model.source, model.sha256, progress, anew=anew)
 
 
-def ensure(settings: Settings, progress: Progress = silent) -> dict[str, Path]:
-    """Fetch every local model that is not here yet. Gives what an engine loads, by name of the model."""
-    return {model.name: fetch(settings, model, progress).path for model in local_models(settings)}
+def ensure(
+    settings: Settings, progress: Progress = silent, spare: Callable[[str, ModelSourceError], bool] | None = None
+) -> dict[str, Path]:
+    """Fetch every local model that is not here yet. Gives what an engine loads, by name of the model.
+
+    Where one cannot be had, ``spare`` says whether to go on without it; otherwise the reason is raised.
+    """
+    paths: dict[str, Path] = {}
+    for model in local_models(settings):
+        try:
+            paths[model.name] = fetch(settings, model, progress).path
+        except ModelSourceError as error:
+            if spare is None or not spare(model.name, error):
+                raise
+    return paths
 
 
 def add(settings: Settings, entry: CatalogueEntry, progress: Progress, *, pull: bool) -> CatalogueEntry:
@@ -122,14 +157,15 @@ def add(settings: Settings, entry: CatalogueEntry, progress: Progress, *, pull: 
 
 def remove(settings: Settings, name: str, *, keep_files: bool) -> Removed:
     """Remove a model that was added, and its files. Of a configured model only the files can be removed. Raises ModelNotFound."""
-    entry = catalogue(settings).get(name)
+    added = catalogue(settings)
+    entry = any(known.name == name for known in added.all())
     configured = any(model.name == name for model in settings.models)
-    files = False if keep_files else store(settings).remove(name)
+    files = False if keep_files or (entry and not is_name(name)) else store(settings).remove(name)
     if entry:
-        catalogue(settings).remove(name)
+        added.remove(name)
     elif not files and not configured:
         raise _unknown(name, local_models(settings))
-    return Removed(name=name, entry=entry is not None, files=files, configured=configured)
+    return Removed(name=name, entry=entry, files=files, configured=configured)
 
 
 def overview(settings: Settings) -> tuple[ModelOverview, ...]:
@@ -188,7 +224,7 @@ def _names_in_use(settings: Settings) -> set[str]:
 
 def _unknown(name: str, known: tuple[LocalModelSettings, ...]) -> ModelNotFound:
     return ModelNotFound(
-        f'model "{name}" is not in the catalogue; known: {", ".join(each.name for each in known) or "none"}',
+        f'model "{name[:200]}" is not in the catalogue; known: {", ".join(each.name for each in known) or "none"}',
         remedy='add it with "antiphon models add NAME SOURCE"',
     )
 

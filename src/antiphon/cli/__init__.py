@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from antiphon import __version__
-from antiphon.cli.output import EXIT_INTERRUPTED, report, report_unexpected
+from antiphon.cli.output import EXIT_INTERRUPTED, cannot_write, report, report_unexpected
 from antiphon.core.errors import AntiphonError
 
 COMMANDS = ("serve", "chat", "models", "engine", "config", "version")
@@ -60,6 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # the border of the process: nobody but a developer reads a traceback with joy
         if debug:
             traceback.print_exc()
+        if isinstance(error, OSError) and (full := cannot_write(error)):
+            return report(full, as_json=as_json)
         return report_unexpected(error, as_json=as_json)
     return 0
 

@@ -125,7 +125,10 @@ class ChatClient:
             if request.stream:
                 yield from self._stream(response)
             else:
-                yield from _pieces(self._decode(response.read(), _Answer))
+                answer = self._decode(response.read(), _Answer)
+                yield from _pieces(answer)
+                if not answer.choices:
+                    raise self._empty()
         except (OSError, http.client.HTTPException) as error:
             raise self._broken(error) from error
         finally:
@@ -152,12 +155,16 @@ class ChatClient:
         return response
 
     def _stream(self, response: http.client.HTTPResponse) -> Iterator[Piece]:
-        splitter = EventSplitter()
+        splitter, chosen = EventSplitter(), False
         while chunk := response.read1(65536):
             for event in parse(splitter.feed(chunk)):
                 if event.data == "[DONE]":
+                    if not chosen:
+                        raise self._empty()
                     return
-                yield from _pieces(self._decode(event.data.encode(), _Answer))
+                answer = self._decode(event.data.encode(), _Answer)
+                chosen = chosen or bool(answer.choices)
+                yield from _pieces(answer)
         raise UpstreamBroken(f"the server at {self.url} broke off its answer", remedy="try again; its log tells more")
 
     def _refused(self, status: int, body: bytes, headers: http.client.HTTPMessage) -> AntiphonError:
@@ -180,6 +187,9 @@ class ChatClient:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise UpstreamBroken(f"what answers at {self.url} does not speak OpenAI's protocol", remedy=NOT_OPENAI) from error
+
+    def _empty(self) -> AntiphonError:
+        return UpstreamBroken(f"the answer of the server at {self.url} holds no choice", remedy="try again; its log tells more")
 
     def _broken(self, error: OSError | http.client.HTTPException) -> AntiphonError:
         if isinstance(error, TimeoutError):

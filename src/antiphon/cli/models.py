@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from antiphon.bootstrap import models as local
 from antiphon.cli.options import takes
-from antiphon.cli.output import print_json, tell
+from antiphon.cli.output import print_json, tell, warn
 from antiphon.cli.settings import load_settings
 from antiphon.config import LocalModelSettings, Settings
 from antiphon.core.errors import ConfigError
@@ -108,7 +108,10 @@ class AddOptions(msgspec.Struct, frozen=True):
 @app.command("list")
 def list_models(json: Json = False, config: ConfigFile = None) -> None:
     """List the models that are configured, added or in the store."""
-    rows = local.overview(_settings(config))
+    settings = _settings(config)
+    rows = local.overview(settings)
+    for entry in local.broken_models(settings):
+        warn(f'the added model "{entry.name}" is broken: {entry.reason}; "antiphon models rm {entry.name}" removes it')
     if json:
         print_json(rows)
         return

@@ -1,6 +1,9 @@
 """What a command says: results on standard output, errors and news on standard error."""
 
+import contextlib
+import errno
 import os
+import sys
 from typing import Any
 
 import msgspec
@@ -11,6 +14,8 @@ from antiphon.core.errors import AntiphonError, ConfigError
 EXIT_ERROR = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class ErrorReport(msgspec.Struct, omit_defaults=True):
@@ -58,6 +63,20 @@ def report(error: AntiphonError, *, as_json: bool = False) -> int:
             if each.remedy:
                 typer.echo(f"  remedy: {each.remedy}", err=True)
     return EXIT_USAGE if isinstance(error, ConfigError) else EXIT_ERROR
+
+
+def cannot_write(error: OSError) -> AntiphonError | None:
+    """The error to show where standard output took no more, as on a full disk; None where it is about something else.
+
+    Standard output is given up then, or Python would complain once more at its end.
+    """
+    if error.errno not in _FULL or error.filename is not None:
+        return None
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    return AntiphonError(f"the output cannot be written: {error.strerror}", remedy="free some space, or write it elsewhere")
 
 
 def report_unexpected(error: Exception, *, as_json: bool = False) -> int:

@@ -1,7 +1,7 @@
 """``antiphon serve``: fetch what is missing, then run the server in the foreground."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from antiphon import __version__
-from antiphon.bootstrap.models import ensure, local_models
+from antiphon.bootstrap.models import broken_models, ensure, local_models
 from antiphon.bootstrap.process import configure_logging
 from antiphon.cli.models import RichProgress
 from antiphon.cli.options import takes
@@ -17,6 +17,8 @@ from antiphon.cli.output import tell, warn
 from antiphon.cli.settings import load_settings
 from antiphon.cli.status import StatusLines
 from antiphon.config import EmbeddingSettings, Loaded, Settings
+from antiphon.config.consistency import THIS_MACHINE
+from antiphon.core.errors import ModelSourceError
 from antiphon.registry.progress import Progress, silent
 from antiphon.supervisor import Supervisor
 from antiphon.supervisor.sockets import PublicSockets
@@ -45,30 +47,28 @@ def serve(options: ServeOptions) -> None:
     """Run the server until Ctrl-C. SIGHUP reads the configuration again."""
     _set_up_log(verbose=options.verbose)
     loaded = _load(options)
-    settings = loaded.settings
     tell(f"antiphon {__version__}, {f'configured by {loaded.file}' if loaded.file else 'without a configuration file'}")
     for warning in loaded.warnings:
         warn(warning)
+    settings = loaded.settings
     PublicSockets(settings.server.host, settings.server.port).close()  # a busy port is told before anything is downloaded
     with RichProgress() as progress:
-        paths = _fetch(settings, progress)
+        settings, paths = _fetched(options, settings, progress)
 
     def reload() -> tuple[Settings, Mapping[str, str]]:
-        fresh = _load(options).settings
-        return fresh, _fetch(fresh, silent)
+        return _fetched(options, _load(options).settings, silent)
 
     Supervisor(settings, paths, reload=reload, notify=StatusLines(settings, verbose=options.verbose)).run()
 
 
 def _load(options: ServeOptions) -> Loaded:
-    """The settings with the command's options over them, and with the models that were added to the catalogue."""
+    """The settings with the command's options over them. Models that were added to the catalogue are not in them yet."""
     values = {"HOST": options.host, "PORT": options.port, "WORKERS": options.workers}
     overrides = {f"ANTIPHON_SERVER__{name}": str(value) for name, value in values.items() if value is not None}
     loaded = load_settings(options.config, overrides)
     if options.no_local:
         return msgspec.structs.replace(loaded, settings=without_local(loaded.settings))
-    settings = msgspec.structs.replace(loaded.settings, models=local_models(loaded.settings))
-    return msgspec.structs.replace(loaded, settings=settings)
+    return loaded
 
 
 def without_local(settings: Settings) -> Settings:
@@ -86,9 +86,53 @@ def without_local(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, models=(), embeddings=EmbeddingSettings(enabled=False), aliases=aliases)
 
 
-def _fetch(settings: Settings, progress: Progress) -> dict[str, str]:
-    """Where the files of each local model are, once they are here."""
-    return {name: str(path) for name, path in ensure(settings, progress).items()} if settings.models else {}
+def _fetched(options: ServeOptions, settings: Settings, progress: Progress) -> tuple[Settings, dict[str, str]]:
+    if options.no_local:
+        return settings, {}
+    settings, paths, warnings = with_local(settings, progress)
+    for warning in warnings:
+        warn(warning)
+    return settings, paths
+
+
+def with_local(settings: Settings, progress: Progress) -> tuple[Settings, dict[str, str], tuple[str, ...]]:
+    """The settings with the models that were added to the catalogue, where the files of each local model are, and warnings.
+
+    Missing files are fetched first. An added model that is broken or cannot be had is left out, with a warning: one bad entry must
+    not stop everything else. A model of the configuration that cannot be had raises ModelSourceError.
+    """
+    configured = {model.name for model in settings.models}
+    faults = {entry.name: entry.reason for entry in broken_models(settings)}
+
+    def spare(name: str, error: ModelSourceError) -> bool:
+        if name in configured:
+            return False
+        faults[name] = str(error)
+        return True
+
+    paths = {name: str(path) for name, path in ensure(settings, progress, spare).items()}
+    models = tuple(model for model in local_models(settings) if model.name in paths)
+    warnings = tuple(_left_out(name[:200], reason) for name, reason in faults.items())
+    return without_targets(msgspec.structs.replace(settings, models=models), faults.keys() - configured), paths, warnings
+
+
+def _left_out(name: str, reason: str) -> str:
+    if not name:
+        return f"an added model without a name is left out: {reason}; correct models.json in the data folder"
+    return f'the added model "{name}" is left out: {reason}; "antiphon models rm {name}" removes it'
+
+
+def without_targets(settings: Settings, names: Collection[str]) -> Settings:
+    """The settings without the aliases, or the links of their chains, that lead only to these models of this machine."""
+    gone = {*names, *(f"{THIS_MACHINE}/{name}" for name in names)}
+    aliases = settings.aliases
+    while True:
+        kept = {alias: tuple(target for target in targets if target not in gone) for alias, targets in aliases.items()}
+        empty = {alias for alias, targets in kept.items() if not targets}
+        aliases = {alias: targets for alias, targets in kept.items() if targets}
+        if not empty:
+            return msgspec.structs.replace(settings, aliases=aliases)
+        gone |= empty
 
 
 def _set_up_log(*, verbose: bool) -> None:

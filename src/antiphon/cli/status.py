@@ -1,9 +1,13 @@
 """Tells whoever runs the server how it is doing, a line per piece of news."""
 
 import json
+import os
 import re
 import shlex
+import shutil
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from antiphon.bootstrap.process import engine_name
 from antiphon.cli.output import styled, tell
@@ -12,7 +16,7 @@ from antiphon.supervisor import Notice
 
 QUESTION = "Why is the sky blue?"
 EXAMPLE = """\
-  antiphon chat "{question}"{option}
+  {command} chat "{question}"{option}
   curl {url}/chat/completions -H "content-type: application/json"{header} -d {body}
   openai.OpenAI(base_url="{url}", api_key="{key}")"""
 USUAL_ADDRESS = "http://127.0.0.1:8080"
@@ -77,6 +81,7 @@ class StatusLines:
         body = json.dumps({"model": names[0], "messages": [{"role": "user", "content": QUESTION}]})
         keyed = bool(self._settings.server.keys)
         example = EXAMPLE.format(
+            command=_command(),
             question=QUESTION,
             option="" if address == USUAL_ADDRESS else f" --url {address}",
             url=f"{address}/v1",
@@ -90,3 +95,10 @@ class StatusLines:
         """What a caller can chat with now."""
         local = [model for process, model in self._models.items() if process not in self._failed]
         return [*local, *(model.name for provider in self._settings.providers for model in provider.models)]
+
+
+def _command() -> str:
+    """How this program is called from here: by its name where the shell would find it, else by its path."""
+    if shutil.which("antiphon"):
+        return "antiphon"
+    return os.path.relpath(Path(sys.executable).with_name("antiphon"))

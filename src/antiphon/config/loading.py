@@ -107,12 +107,17 @@ def _completed(settings: Settings, places: Mapping[str, Place], folder: Path) ->
     return msgspec.structs.replace(
         settings,
         models=models,
-        data_dir=_absolute(settings.data_dir, places.get("data_dir"), folder),
-        cache_dir=_absolute(settings.cache_dir, places.get("cache_dir"), folder),
+        data_dir=_absolute("data_dir", settings.data_dir, places.get("data_dir"), folder),
+        cache_dir=_absolute("cache_dir", settings.cache_dir, places.get("cache_dir"), folder),
     )
 
 
-def _absolute(path: str, place: Place | None, folder: Path) -> str:
-    """A path of the file starts from the file's folder, one of a variable from the working folder."""
+def _absolute(key: str, path: str, place: Place | None, folder: Path) -> str:
+    """A path of the file starts from the file's folder, one of a variable from the working folder. Raises ConfigError."""
     start = Path.cwd() if place is None or place.variable else folder
-    return str(start / Path(path).expanduser())
+    try:
+        return str(start / Path(path).expanduser())
+    except RuntimeError:  # ~ of a user that there is not
+        raise (place or Place()).error(
+            f'{key} is "{path}", and there is no such user', remedy="write the path in full", key=key
+        ) from None

@@ -20,6 +20,7 @@ INVALID: Final = object()
 """Stands for a value that could not be read; its error has been noted."""
 
 MAX_KEY_FILE = 65536
+_NO_TEXT = re.compile(r"[\0\ud800-\udfff]")
 SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -162,7 +163,10 @@ class Reader:
         name = self._text(node, path)
         if name is None:
             return INVALID
-        file = self._folder / Path(name).expanduser()
+        try:
+            file = self._folder / Path(name).expanduser()
+        except RuntimeError:  # ~ of a user that there is not
+            return self._fail(node, path, f'{path} is "{name}", and there is no such user', "write the path in full")
         try:
             text = _read_key(file)
         except OSError as error:
@@ -190,10 +194,14 @@ class Reader:
         if _from_environment(node):
             return text
         try:
-            return interpolate(text, self._environ)
+            text = interpolate(text, self._environ)
         except ConfigError as error:
             self._fail(node, path, f"{path}: {error.message}", error.remedy)
             return None
+        if _NO_TEXT.search(text):
+            self._fail(node, path, f"{path} holds a zero byte or half a character", "remove it")
+            return None
+        return text
 
     def _fail(self, node: yaml.Node, path: str, message: str, remedy: str = "", key: str = "") -> Any:
         self.errors.append(Place.of(node.start_mark).error(message, remedy=remedy, key=_join(path, key) if key else path))

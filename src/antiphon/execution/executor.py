@@ -1,13 +1,17 @@
 """Asks one replica: sends the call, watches the answer, and tells the sink what came of it."""
 
 from email.utils import parsedate_to_datetime
+from math import isfinite
 from time import time
 
-from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
+import msgspec
+
+from antiphon.core.errors import AntiphonError, EngineFailed, UpstreamBroken, UpstreamError, UpstreamRefused, UpstreamUnreachable
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire import openai as wire
+from antiphon.transport import sse
 from antiphon.transport.client import Exchange
 from antiphon.transport.sse import EventSplitter
 
@@ -15,6 +19,8 @@ MAX_ANSWER = 64 << 20
 """Bytes that an answer which is not streamed may have."""
 MAX_ERROR = 1 << 16
 """Bytes kept of an upstream's error body."""
+MAX_RETRY_AFTER = 86400.0
+"""Longest wait, in seconds, that is passed on from a server."""
 _TAIL = 2
 """Frames kept to look for the end and the usage once the stream is over: a server may send them in two pieces."""
 
@@ -49,7 +55,8 @@ class Replica:
             sink.fail(error)
             return NoHandle()
         renamed = (self._upstream, call.model) if call.model != self._upstream else None
-        answer = _StreamedAnswer(sink, renamed, prepared.strips_usage) if call.stream else _WholeAnswer(sink, renamed)
+        local = self._provider.local
+        answer = _StreamedAnswer(sink, local, renamed, prepared.strips_usage) if call.stream else _WholeAnswer(sink, local, renamed)
         extra = b"x-request-id: %b\r\n" % call.id.encode("latin-1", "replace")
         answer.exchange = self._provider.pool.request_prepared(prepared.head, extra, prepared.body, answer)
         return answer
@@ -58,10 +65,24 @@ class Replica:
 class _Answer:
     """The part that both kinds of answer share: the handle, the error statuses, the renaming."""
 
-    __slots__ = ("_body", "_content_type", "_headers", "_over", "_renamed", "_sink", "_size", "_status", "exchange")
+    __slots__ = (
+        "_body",
+        "_content_type",
+        "_encoding",
+        "_headers",
+        "_local",
+        "_over",
+        "_renamed",
+        "_sink",
+        "_size",
+        "_status",
+        "exchange",
+    )
 
-    def __init__(self, sink: Sink, renamed: tuple[str, str] | None) -> None:
+    def __init__(self, sink: Sink, local: bool, renamed: tuple[str, str] | None) -> None:
         self._sink = sink
+        self._local = local
+        self._encoding = b""
         self._renamed = _spellings(*renamed) if renamed else None
         self._status = 0
         self._headers: Headers = ()
@@ -85,8 +106,13 @@ class _Answer:
             self.exchange.resume()
 
     def broken(self, error: AntiphonError) -> None:
-        if not self._over:
-            self._fail(error)
+        if self._over:
+            return
+        if self._local and isinstance(error, UpstreamUnreachable | UpstreamBroken):
+            error = EngineFailed(
+                "the local process that runs this model has ended", remedy="it is being restarted: try again", retry_after=2.0
+            )
+        self._fail(error)
 
     def _fail(self, error: AntiphonError) -> None:
         """Tell the sink and want no more of the upstream."""
@@ -102,7 +128,10 @@ class _Answer:
         elif self._status < 400:
             self._fail(UpstreamBroken(f"the model's server sent an answer of more than {limit >> 20} MiB"))
 
-    def _refused(self) -> UpstreamRefused:
+    def _refused(self) -> UpstreamError:
+        """The error behind a status that is not one of success."""
+        if not 400 <= self._status < 600:
+            return UpstreamBroken(f"the model's server answered with status {self._status}", remedy="check the provider's url")
         body = b"".join(self._body)
         return UpstreamRefused(self._status, body, content_type=self._content_type, retry_after=_retry_after(self._headers))
 
@@ -119,6 +148,8 @@ class _Answer:
         for name, value in headers:
             if name == b"content-type":
                 self._content_type = value
+            elif name == b"content-encoding" and value.lower() != b"identity":
+                self._encoding = value
 
 
 class _WholeAnswer(_Answer):
@@ -136,13 +167,23 @@ class _WholeAnswer(_Answer):
         if self._over:
             return
         self._over = True
-        if self._status >= 300:
+        if self._status != 200:
             self._sink.fail(self._refused())
             return
-        body = self._rename(self._body[0] if len(self._body) == 1 else b"".join(self._body))
-        self._sink.head(self._status, self._headers)
-        self._sink.frame(Frame(body))
-        self._sink.end(wire.usage_of_answer(body))
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        try:
+            if self._encoding:
+                raise msgspec.DecodeError(f"it is encoded as {self._encoding.decode('latin-1')}, which was not asked for")
+            usage, error = wire.read_answer(body)
+        except wire.UNREADABLE as unreadable:
+            self._sink.fail(UpstreamBroken(f"the model's server sent what is not a whole JSON object: {unreadable}"))
+            return
+        if error:
+            self._sink.fail(wire.told_error(error, body))
+            return
+        self._sink.head(200, self._headers)
+        self._sink.frame(Frame(self._rename(body)))
+        self._sink.end(usage)
 
 
 class _StreamedAnswer(_Answer):
@@ -150,8 +191,8 @@ class _StreamedAnswer(_Answer):
 
     __slots__ = ("_begun", "_splitter", "_streams", "_strips_usage", "_tail", "_usage")
 
-    def __init__(self, sink: Sink, renamed: tuple[str, str] | None, strips_usage: bool) -> None:
-        super().__init__(sink, renamed)
+    def __init__(self, sink: Sink, local: bool, renamed: tuple[str, str] | None, strips_usage: bool) -> None:
+        super().__init__(sink, local, renamed)
         self._splitter = EventSplitter()
         self._streams = False
         self._begun = False
@@ -161,7 +202,8 @@ class _StreamedAnswer(_Answer):
 
     def head(self, status: int, headers: Headers) -> None:
         self._take_head(status, headers)
-        self._streams = status < 300 and self._content_type.startswith(b"text/event-stream")
+        kind = self._content_type.partition(b";")[0].strip().lower()
+        self._streams = status == 200 and kind == b"text/event-stream" and not self._encoding
         if self._streams:
             self._sink.head(status, headers)
 
@@ -176,8 +218,19 @@ class _StreamedAnswer(_Answer):
         except AntiphonError as error:
             self._fail(error)
             return
-        if raw:
-            self._pass_on(raw)
+        if not raw:
+            return
+        if b"[DONE]" in raw and (whole := wire.up_to_done(raw)) is not None:
+            self._pass_on(whole)
+            if not self._over:
+                self._end()
+            return
+        self._pass_on(raw)
+
+    def _end(self) -> None:
+        """The stream is complete, whatever may still come. The connection is left to its pool, which sees how it ends."""
+        self._over = True
+        self._sink.end(self._usage or wire.usage_of_stream(b"".join(self._tail)))
 
     def _pass_on(self, raw: bytes) -> None:
         if b'"error"' in raw and self._failed_inside(raw):
@@ -197,12 +250,12 @@ class _StreamedAnswer(_Answer):
     def _failed_inside(self, raw: bytes) -> bool:
         """The server told of an error inside the stream: what came before it is passed on, then the call fails."""
         before: list[bytes] = []
-        for event in wire.split_events(raw):
+        for event in sse.split(raw):
             for chunk in wire.chunks(event):
                 if chunk is not None and chunk.error:
                     if before:
                         self._pass_on(b"".join(before))
-                    self._fail(wire.error_in_stream(event, chunk))
+                    self._fail(wire.told_error(chunk.error, sse.parse(event)[0].data.encode()))
                     return True
             before.append(event)
         return False
@@ -214,7 +267,7 @@ class _StreamedAnswer(_Answer):
             self._over = True
             self._sink.fail(
                 self._refused()
-                if self._status >= 300
+                if self._status != 200
                 else UpstreamBroken(
                     f'the model\'s server answered a streamed call with "{self._content_type.decode("latin-1")}"',
                     remedy="call it without stream, or mend the provider's url",
@@ -227,13 +280,12 @@ class _StreamedAnswer(_Answer):
             if self._over:
                 return
         tail = b"".join(self._tail)
-        if b"[DONE]" not in tail:
+        if wire.up_to_done(tail) is None:
             if not any(choice.finish_reason for chunk in wire.chunks(tail) if chunk for choice in chunk.choices):
                 self._fail(UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off"))
                 return
             self._sink.frame(Frame(wire.DONE, True, "openai", wire.chunks))
-        self._over = True
-        self._sink.end(self._usage or wire.usage_of_stream(tail))
+        self._end()
 
 
 def _spellings(old: str, new: str) -> tuple[tuple[bytes, bytes], ...]:
@@ -247,12 +299,14 @@ def _retry_after(headers: Headers) -> float | None:
     for name, value in headers:
         if name == b"retry-after":
             text = value.decode("latin-1").strip()
-            try:
-                return max(0.0, float(text))
-            except ValueError:
-                pass
-            try:
-                return max(0.0, parsedate_to_datetime(text).timestamp() - time())
-            except ValueError:
-                return None
+            for read in (float, _seconds_until):
+                try:
+                    seconds = read(text)
+                except (ValueError, OverflowError, TypeError):
+                    continue
+                return min(max(0.0, seconds), MAX_RETRY_AFTER) if isfinite(seconds) else None
     return None
+
+
+def _seconds_until(date: str) -> float:
+    return parsedate_to_datetime(date).timestamp() - time()

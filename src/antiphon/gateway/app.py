@@ -1,10 +1,11 @@
 """Which path goes where."""
 
 from collections.abc import Callable, Mapping
+from urllib.parse import unquote, urlsplit
 
 from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, PayloadTooLarge
 from antiphon.gateway import errors
-from antiphon.gateway.exchange import request_id
+from antiphon.gateway.exchange import new_id, request_id
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.openai import embeddings, generation
 from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
@@ -47,8 +48,12 @@ class App:
             errors.refuse(responder, error, request_id(request))
 
     def _slow_path(self, request: Request, responder: Responder) -> None:
-        path = request.path
-        endpoint = self._endpoints.get(path.encode("latin-1"))
+        path = (
+            unquote(urlsplit(request.target.decode("latin-1")).path)
+            if request.target.startswith(b"http")
+            else unquote(request.path)
+        )
+        endpoint = self._endpoints.get(path.encode("utf-8", "replace"))
         if endpoint is not None:
             if request.method != "POST":
                 raise _wrong_method(request, "POST")
@@ -75,8 +80,8 @@ class App:
 def refuse(status: int, responder: Responder) -> None:
     """Answer what never became a request."""
     error = _REFUSALS[status]()
-    body = errors.body_of(error, "")[1]
-    responder.send(status, ((b"content-type", b"application/json"),), body)
+    identity = new_id()
+    responder.send(status, errors.headers_of(error, identity), errors.body_of(error, identity)[1])
 
 
 def _read_only(request: Request) -> None:

@@ -22,7 +22,7 @@ def headers_of(error: AntiphonError, request_id: str) -> Headers:
     """Headers of an error's response; ``retry-after`` in whole seconds (RFC 9110, section 10.2.3)."""
     headers: Headers = (_JSON, (b"x-request-id", request_id.encode("latin-1", "replace")))
     if error.retry_after is not None:
-        headers = (*headers, (b"retry-after", b"%d" % math.ceil(error.retry_after)))
+        headers = (*headers, (b"retry-after", b"%d" % math.ceil(min(error.retry_after, 86400.0))))
     return headers
 
 

@@ -21,12 +21,17 @@ _PROCESS = secrets.token_hex(8)
 _numbers = count(1)
 
 
+def new_id() -> str:
+    """An id that no other request has, in no process."""
+    return f"req_{_PROCESS}{next(_numbers):08x}"
+
+
 def request_id(request: Request) -> str:
     """The id that the caller gave in ``x-request-id`` where it is short and printable, else a new one."""
     given = request.header(b"x-request-id")
     if given and len(given) <= _MAX_ID and given.isascii() and given.decode().isprintable():
         return given.decode()
-    return f"req_{_PROCESS}{next(_numbers):08x}"
+    return new_id()
 
 
 class Exchange:

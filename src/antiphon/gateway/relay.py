@@ -23,7 +23,8 @@ class Relay:
         headers = tuple(field for field in request.headers if field[0] not in _HOP_BY_HOP)
         relayed = _Relayed(responder, request_id(request))
         responder.listener = relayed
-        relayed.exchange = self._control.request(request.method, target, headers, request.body, relayed)
+        method = "GET" if request.method == "HEAD" else request.method  # the responder leaves the body out
+        relayed.exchange = self._control.request(method, target, headers, request.body, relayed)
 
 
 class _Relayed:

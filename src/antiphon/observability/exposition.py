@@ -4,6 +4,7 @@ Only the control plane uses this module: prometheus-client is not loaded into th
 """
 
 import platform
+import sys
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -62,6 +63,20 @@ class _Families(Collector):
         yield from _server(self._processes)
 
 
+def _number(value: float) -> float:
+    """A sample's value as the format can carry it. One bad number, such as a provider's invented usage, must not cost the page."""
+    return float(min(max(0, value), sys.float_info.max))
+
+
+def _texts(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels in valid UTF-8."""
+    return tuple(label.encode("utf-8", "replace").decode() for label in labels)
+
+
+def _add(family: CounterMetricFamily | GaugeMetricFamily, labels: Sequence[str], value: float) -> None:
+    family.add_metric(_texts(labels), _number(value))
+
+
 def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
     requests = CounterMetricFamily("antiphon_requests", "Finished calls.", labels=(*SERIES, "status"))
     errors = CounterMetricFamily("antiphon_errors", "Finished calls that failed.", labels=(*SERIES, "code"))
@@ -75,15 +90,15 @@ def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
     used: dict[tuple[str, str, str], int] = {}
     for row in rows:
         for status, count in sorted(row.statuses.items()):
-            requests.add_metric((*row.key, str(status)), count)
+            _add(requests, (*row.key, str(status)), count)
         for code, count in sorted(row.errors.items()):
-            errors.add_metric((*row.key, code), count)
-        duration.add_metric(row.key, _buckets(DURATION_BOUNDS, row.duration), row.duration.sum)
-        ttft.add_metric(row.key, _buckets(TTFT_BOUNDS, row.ttft), row.ttft.sum)
+            _add(errors, (*row.key, code), count)
+        duration.add_metric(_texts(row.key), _buckets(DURATION_BOUNDS, row.duration), _number(row.duration.sum))
+        ttft.add_metric(_texts(row.key), _buckets(TTFT_BOUNDS, row.ttft), _number(row.ttft.sum))
         for kind, number in _tokens(row):
             used[row.model, row.target, kind] = used.get((row.model, row.target, kind), 0) + number
     for labels, number in used.items():
-        tokens.add_metric(labels, number)
+        _add(tokens, labels, number)
     return (requests, errors, tokens, duration, ttft)
 
 
@@ -97,17 +112,19 @@ def _tokens(row: SeriesSnapshot) -> tuple[tuple[str, int], ...]:
 
 
 def _buckets(bounds: Sequence[float], histogram: HistogramSnapshot) -> list[tuple[str, float]]:
-    total = 0
+    total = 0.0
     buckets: list[tuple[str, float]] = []
     for bound, count in zip((*map(str, bounds), "+Inf"), histogram.counts, strict=True):
-        total += count
+        total = _number(total + _number(count))
         buckets.append((bound, total))
     return buckets
 
 
 def _gateway(snapshot: MetricsSnapshot) -> Iterable[Metric]:
-    yield GaugeMetricFamily("antiphon_requests_in_flight", "Calls being answered.", value=snapshot.in_flight)
-    yield CounterMetricFamily("antiphon_call_log_lost", "Records that the call log had to give up.", value=snapshot.call_log_lost)
+    yield GaugeMetricFamily("antiphon_requests_in_flight", "Calls being answered.", value=_number(snapshot.in_flight))
+    yield CounterMetricFamily(
+        "antiphon_call_log_lost", "Records that the call log had to give up.", value=_number(snapshot.call_log_lost)
+    )
 
 
 def _engine_load(engines: Sequence[EngineSample]) -> Iterable[Metric]:
@@ -122,12 +139,12 @@ def _engine_load(engines: Sequence[EngineSample]) -> Iterable[Metric]:
     )
     for engine in engines:
         place = (engine.process, engine.model)
-        running.add_metric(place, engine.stats.running)
-        waiting.add_metric(place, engine.stats.waiting)
-        cache.add_metric(place, engine.stats.kv_cache_usage)
-        generated.add_metric(place, engine.stats.generated_tokens)
-        prompt.add_metric(place, engine.stats.prompt_tokens)
-        cached.add_metric(place, engine.stats.cached_tokens)
+        _add(running, place, engine.stats.running)
+        _add(waiting, place, engine.stats.waiting)
+        _add(cache, place, engine.stats.kv_cache_usage)
+        _add(generated, place, engine.stats.generated_tokens)
+        _add(prompt, place, engine.stats.prompt_tokens)
+        _add(cached, place, engine.stats.cached_tokens)
     return (running, waiting, cache, generated, prompt, cached)
 
 
@@ -139,8 +156,8 @@ def _server(processes: Sequence[ProcessSample]) -> Iterable[Metric]:
         labels=("process", "role"),
     )
     for process in processes:
-        up.add_metric((process.name, process.role), int(process.up))
-        restarts.add_metric((process.name, process.role), process.restarts)
+        _add(up, (process.name, process.role), int(process.up))
+        _add(restarts, (process.name, process.role), process.restarts)
     build = GaugeMetricFamily("antiphon_build_info", "Always 1; the labels say what runs.", labels=("version", "python"))
-    build.add_metric((__version__, platform.python_version()), 1)
+    _add(build, (__version__, platform.python_version()), 1)
     return (up, restarts, build)

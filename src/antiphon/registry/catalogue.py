@@ -1,5 +1,6 @@
 """Models that were added with ``antiphon models add``, kept in ``models.json`` in the data folder."""
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -29,8 +30,21 @@ class CatalogueEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     max_tokens: int = 0
 
 
+class BrokenEntry(msgspec.Struct, frozen=True):
+    """An entry that cannot be served."""
+
+    name: str
+    """Empty where not even that can be read."""
+    reason: str
+
+
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    models: tuple[CatalogueEntry, ...] = ()
+    models: tuple[msgspec.Raw, ...] = ()
+    """Each by itself, so that a broken one spoils no other."""
+
+
+class _Named(msgspec.Struct, frozen=True):
+    name: str = ""
 
 
 class Catalogue:
@@ -40,7 +54,18 @@ class Catalogue:
         self.file = Path(data_dir).absolute() / "models.json"
 
     def list(self) -> tuple[CatalogueEntry, ...]:
-        """All entries in the order in which they were added. Raises ConfigError where the file is not readable."""
+        """All entries that can be read, in the order in which they were added. Raises ConfigError where the file cannot."""
+        return tuple(entry for entry in self.all() if isinstance(entry, CatalogueEntry))
+
+    def all(self) -> Sequence[CatalogueEntry | BrokenEntry]:
+        """All entries in the order in which they were added. Raises ConfigError as ``list`` does."""
+        return [_entry(raw) for raw in self._raw()]
+
+    def broken(self) -> tuple[BrokenEntry, ...]:
+        """All other entries. Raises ConfigError as ``list`` does."""
+        return tuple(entry for entry in self.all() if isinstance(entry, BrokenEntry))
+
+    def _raw(self) -> tuple[msgspec.Raw, ...]:
         try:
             return msgspec.json.decode(self.file.read_bytes(), type=_Document).models
         except FileNotFoundError:
@@ -49,7 +74,7 @@ class Catalogue:
             raise ConfigError(
                 f"cannot read: {error.strerror}", file=str(self.file), remedy="give this user the right to read it"
             ) from error
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise ConfigError(
                 str(error), file=str(self.file), remedy="correct the file, or remove it and add the models again"
             ) from error
@@ -61,9 +86,12 @@ class Catalogue:
     def check_free(self, name: str) -> None:
         """Raises ConfigError where there is an entry of that name already, or the name is not one for a model."""
         check_name(name)
-        if known := self.get(name):
+        for known in self.all():
+            if known.name != name:
+                continue
+            origin = f", from {known.source}" if isinstance(known, CatalogueEntry) else ""
             raise ConfigError(
-                f'model "{name}" is in the catalogue already, from {known.source}',
+                f'model "{name}" is in the catalogue already{origin}',
                 remedy=f'take another name, or "antiphon models rm {name}" first',
             )
 
@@ -71,26 +99,40 @@ class Catalogue:
         """Add an entry. Raises ConfigError as ``check_free`` does."""
         with self._locked():
             self.check_free(entry.name)
-            self._write((*self.list(), entry))
+            self._write((*self._raw(), msgspec.Raw(msgspec.json.encode(entry))))
 
-    def remove(self, name: str) -> CatalogueEntry:
-        """Remove an entry and return it. Raises ModelNotFound where there is none of that name."""
+    def remove(self, name: str) -> CatalogueEntry | BrokenEntry:
+        """Remove an entry, a broken one too, and return it. Raises ModelNotFound where there is none of that name."""
         with self._locked():
-            entries = self.list()
-            for entry in entries:
+            raws = self._raw()
+            entries = [_entry(raw) for raw in raws]
+            for place, entry in enumerate(entries):
                 if entry.name == name:
-                    self._write(tuple(other for other in entries if other is not entry))
+                    self._write((*raws[:place], *raws[place + 1 :]))
                     return entry
         known = ", ".join(entry.name for entry in entries) or "none"
-        raise ModelNotFound(f'model "{name}" has not been added', remedy=f"added models: {known}")
+        raise ModelNotFound(f'model "{name[:200]}" has not been added', remedy=f"added models: {known}")
 
     def _locked(self) -> AbstractContextManager[None]:
         return locked(self.file.with_name(".models.lock"), lambda: None)
 
-    def _write(self, entries: tuple[CatalogueEntry, ...]) -> None:
+    def _write(self, entries: tuple[msgspec.Raw, ...]) -> None:
         write_atomically(self.file, msgspec.json.format(msgspec.json.encode(_Document(models=entries))))
+
+
+def _entry(raw: msgspec.Raw) -> CatalogueEntry | BrokenEntry:
+    try:
+        return msgspec.json.decode(raw, type=CatalogueEntry)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        reason = str(error)
+    try:
+        name = msgspec.json.decode(raw, type=_Named).name
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        name = ""
+    return BrokenEntry(name, reason)
 
 
 def known_names(data_dir: Path) -> tuple[str, ...]:
     """Names of the added models, for whoever must know what an alias may lead to. Raises ConfigError as ``Catalogue.list`` does."""
-    return tuple(entry.name for entry in Catalogue(data_dir).list())
+    catalogue = Catalogue(data_dir)
+    return tuple(entry.name for entry in catalogue.all() if entry.name)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx2
 import msgspec
@@ -322,11 +322,13 @@ def check_url(url: str) -> None:
     """Raises ModelSourceError unless the URL is https without a password in it, or http to this machine."""
     try:
         parts = urlsplit(url)
-        usable = parts.hostname and parts.scheme in {"http", "https"} and parts.port != 0
-    except ValueError:
+        usable = parts.hostname and parts.scheme in {"http", "https"} and parts.port != 0 and httpx2.URL(url).host
+    except (ValueError, httpx2.InvalidURL):
         parts, usable = urlsplit(""), False
     if not usable:
         raise ModelSourceError(f'"{url}" is not the address of a file', remedy="write https://host/path/model.gguf")
+    if {".", ".."} & set(unquote(parts.path).split("/")):
+        raise ModelSourceError(f'{shown(url)} has a step "." or ".." in it', remedy="write the address without it")
     if parts.username or parts.password:
         raise ModelSourceError(f"{shown(url)}: a password in an address ends up in logs", remedy="put it into ~/.netrc")
     if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):

@@ -9,12 +9,17 @@ MAX_LENGTH = 128
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*")
 
 
+def is_name(name: str) -> bool:
+    """Whether it can name a model in the store."""
+    within = len(name) <= MAX_LENGTH and _NAME.fullmatch(name) is not None
+    return within and not any(segment in {"", ".", ".."} for segment in name.split("/"))
+
+
 def check_name(name: str) -> str:
     """The name itself, if it can name a model in the store. Raises ModelSourceError where it cannot."""
-    segments = name.split("/")
-    if len(name) > MAX_LENGTH or not _NAME.fullmatch(name) or any(segment in {"", ".", ".."} for segment in segments):
+    if not is_name(name):
         raise ModelSourceError(
-            f'"{name}" cannot be the name of a model on this machine',
+            f'"{name[:200]}" cannot be the name of a model on this machine',
             remedy=f"use at most {MAX_LENGTH} letters, digits and . _ - / : and begin with a letter or digit",
         )
     return name

@@ -14,6 +14,8 @@ MOCK_MODEL = "mock-model"
 CREATED = 1_700_000_000
 """Unix time that all answers carry, seconds; fixed, so that answers can be compared."""
 EMBEDDING_DIMENSIONS = 8
+MAX_ANSWERS = 128
+"""The most that ``n`` may ask for."""
 
 PlainStep = Status | Header | Body | Event | Done
 
@@ -60,6 +62,8 @@ def speak(answer: TextAnswer, ask: Ask) -> tuple[PlainStep, ...]:
     request = ask.parse()
     chat = ask.endpoint != "completions"
     count = request.get("n") or 1
+    if not isinstance(count, int) or not 1 <= count <= MAX_ANSWERS:
+        raise ValueError(f"n is not a number from 1 to {MAX_ANSWERS}")
     shape = _Shape(chat, str(request.get("model") or MOCK_MODEL), count, _usage(answer, request, count))
     if not request.get("stream"):
         return (Body(shape.whole(answer)),)

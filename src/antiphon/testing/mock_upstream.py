@@ -162,7 +162,7 @@ class MockUpstream:
         return self
 
     def _listen(self) -> socket.socket:
-        listener = socket.socket(socket.AF_UNIX if self.socket_path else socket.AF_INET)
+        listener = self._socket()
         if self.socket_path:
             listener.bind(self.socket_path)
         else:
@@ -170,6 +170,11 @@ class MockUpstream:
             self.port = listener.getsockname()[1]
         listener.listen(1024)
         return listener
+
+    def _socket(self) -> socket.socket:
+        if self.socket_path:
+            return socket.socket(socket.AF_UNIX)
+        return socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio sets TCP_NODELAY on these only
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -207,9 +212,7 @@ class MockUpstream:
         ask = _ask(request)
         if ask.endpoint not in _ENDPOINTS:
             return compile_script(_no_route(request))
-        if not ask.parse():
-            return compile_script(answers.refuse(400, "the body is not a JSON object"))
-        return compile_script(answers.echo(ask))
+        return _echo(ask)
 
     def _next_script(self) -> _Scripted:
         scripted = self._scripts[0]
@@ -226,6 +229,16 @@ def _call(script: Callable[[RecordedRequest], Sequence[Step]], request: Recorded
         return compile_script(script(request), wire)
     except Exception as error:
         return compile_script(answers.refuse(500, f"the script of the mock upstream failed: {error!r}", "script_failed"))
+
+
+def _echo(ask: Ask) -> Play:
+    """What a request gets without a script. Nothing about it is checked but that it can be echoed."""
+    try:
+        if not ask.parse():
+            return compile_script(answers.refuse(400, "the body is not a JSON object"))
+        return compile_script(answers.echo(ask))
+    except Exception as error:  # whatever is wrong with a request, its sender gets an answer
+        return compile_script(answers.refuse(400, f"the mock upstream cannot echo this request: {error!r}"))
 
 
 def _ask(request: RecordedRequest) -> Ask:

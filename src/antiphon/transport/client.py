@@ -1,21 +1,35 @@
 """A pooled HTTP/1.1 client of callbacks: one pool per origin, no task per call once a connection stands."""
 
 import asyncio
+import logging
 import math
 import ssl
 from collections import deque
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import httptools
 import msgspec
 
-from antiphon.core.errors import AntiphonError, ConfigError, QueueFull, UpstreamBroken, UpstreamTimeout, UpstreamUnreachable
+from antiphon.core.errors import (
+    AntiphonError,
+    ConfigError,
+    InternalError,
+    QueueFull,
+    UpstreamBroken,
+    UpstreamTimeout,
+    UpstreamUnreachable,
+)
 from antiphon.core.types import Headers
 from antiphon.transport.deadlines import DeadlineWheel, Timed
 
 STALE_WINDOW = 1.0
 """Seconds in which a reused connection that closes without a byte of answer counts as stale: the peer ended it as we wrote."""
+
+MAX_HEAD = 1 << 18
+"""Bytes that the head of an answer may have."""
+
+log = logging.getLogger(__name__)
 
 _BODY_BIG = 16384
 _HOP_BY_HOP = frozenset(
@@ -119,6 +133,7 @@ class _Connection(asyncio.Protocol, Timed):
         "_chunks",
         "_complete",
         "_exchange",
+        "_head_bytes",
         "_headed",
         "_headers",
         "_keep_alive",
@@ -129,6 +144,7 @@ class _Connection(asyncio.Protocol, Timed):
         "_seen",
         "_sent_at",
         "_sized",
+        "_surplus",
         "_transport",
     )
 
@@ -136,7 +152,7 @@ class _Connection(asyncio.Protocol, Timed):
         Timed.__init__(self)
         self._pool = pool
         self._transport: asyncio.Transport | None = None
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: Any = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
         self._headers: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
@@ -144,6 +160,8 @@ class _Connection(asyncio.Protocol, Timed):
         self._seen = False
         self._complete = False
         self._headed = False
+        self._surplus = False
+        self._head_bytes = 0
         self._keep_alive = False
         self._reused = False
         self._paused = False
@@ -155,7 +173,8 @@ class _Connection(asyncio.Protocol, Timed):
         assert transport is not None
         self._exchange = exchange
         exchange.connection = self
-        self._seen = self._complete = self._sized = self._headed = False
+        self._seen = self._complete = self._sized = self._headed = self._surplus = False
+        self._head_bytes = 0
         pool = self._pool
         pool.wheel.set(self, pool.timeouts.first_byte)
         self._sent_at = self.deadline - pool.timeouts.first_byte
@@ -208,17 +227,33 @@ class _Connection(asyncio.Protocol, Timed):
             self.abandon()  # bytes that nobody asked for: this connection cannot be trusted any more
             return
         self._seen = True
+        if not self._headed:
+            self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
-            self._break(UpstreamBroken(f"{self._pool.origin} sent what is not HTTP/1.1: {error}"))
+            if self._chunks:
+                self._deliver()
+        except httptools.HttpParserCallbackError as error:
+            self._fail_inside(error.__context__ or error)
             return
-        if self._chunks:
-            self._deliver()
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            if not self._complete:
+                self._break(UpstreamBroken(f"{self._pool.origin} sent what is not HTTP/1.1: {error}"))
+                return
+            self._surplus = True
+        except Exception as error:  # the border to whoever receives: its fault must end the call, never leave it hanging
+            self._fail_inside(error)
+            return
         if self._complete:
             self._finish()
+        elif not self._headed and self._head_bytes > MAX_HEAD:
+            self._break(UpstreamBroken(f"{self._pool.origin} sent a head of more than {MAX_HEAD >> 10} KiB"))
         else:
             self._pool.wheel.set(self, math.inf if self._paused else self._pool.timeouts.idle)
+
+    def _fail_inside(self, error: BaseException) -> None:
+        log.error("an answer of %s could not be taken", self._pool.origin, exc_info=error)
+        self._break(InternalError())
 
     def eof_received(self) -> bool:
         return False
@@ -226,6 +261,7 @@ class _Connection(asyncio.Protocol, Timed):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self.deadline = math.inf
+        self._parser = None  # parser and connection hold each other; let go, so that both are freed at once
         self._pool.lost(self)
         exchange = self._exchange
         if exchange is None:
@@ -260,7 +296,9 @@ class _Connection(asyncio.Protocol, Timed):
         exchange, self._exchange = self._exchange, None
         transport = self._transport
         if transport is not None:
-            reusable = self._keep_alive and not transport.is_closing() and not transport.get_write_buffer_size()
+            reusable = (
+                self._keep_alive and not self._surplus and not transport.is_closing() and not transport.get_write_buffer_size()
+            )
             if self._paused:
                 self._paused = False
                 transport.resume_reading()
@@ -274,14 +312,24 @@ class _Connection(asyncio.Protocol, Timed):
             receiver, exchange.receiver = exchange.receiver, None
             exchange.connection = None
             if receiver is not None:
-                receiver.complete()
+                try:
+                    receiver.complete()
+                except Exception as error:  # as in data_received
+                    log.error("an answer of %s could not be taken", self._pool.origin, exc_info=error)
+                    receiver.broken(InternalError())
 
     # -- llhttp's callbacks
 
+    def on_message_begin(self) -> None:
+        self._surplus = self._complete  # a second answer to one request: nobody asked for it
+
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        if not self._headed:  # what comes later are trailers, or an answer that nobody asked for
+            self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
+        if self._complete:
+            return
         headers, self._headers = self._headers, []
         status = self._parser.get_status_code()
         if status < 200:
@@ -294,10 +342,11 @@ class _Connection(asyncio.Protocol, Timed):
             exchange.receiver.head(status, kept)
 
     def on_body(self, body: bytes) -> None:
-        self._chunks.append(body)
+        if not self._complete:
+            self._chunks.append(body)
 
     def on_message_complete(self) -> None:
-        if self._parser.get_status_code() >= 200:
+        if self._headed and not self._complete:
             self._complete = True
             self._keep_alive = self._parser.should_keep_alive()  # llhttp forgets it once this callback has returned
 

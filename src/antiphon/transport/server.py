@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Protocol
+from typing import Any, Protocol
 
 import httptools
 import msgspec
@@ -18,11 +18,14 @@ from antiphon.transport.deadlines import DeadlineWheel, Timed
 MAX_PIPELINED = 16
 """Requests that one connection may have waiting behind the one being answered before it is no longer read."""
 
+MAX_FIELDS = 256
+"""Header lines of a request."""
 LINGER = 0.5
 """Seconds for which a draining server keeps idle connections."""
 
 _STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
 _CHUNK_BIG = 16384
+_OFFER = frozenset((b"upgrade", b"connection", b"http2-settings"))
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -211,6 +214,7 @@ class _Connection(asyncio.Protocol, Timed):
         "_body",
         "_closing",
         "_current",
+        "_fields",
         "_head_bytes",
         "_headers",
         "_in_head",
@@ -220,6 +224,7 @@ class _Connection(asyncio.Protocol, Timed):
         "_refused",
         "_size",
         "_target",
+        "_timed",
         "_transport",
         "_writing_paused",
         "server",
@@ -229,7 +234,7 @@ class _Connection(asyncio.Protocol, Timed):
         Timed.__init__(self)
         self.server = server
         self._transport: asyncio.Transport | None = None
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser: Any = httptools.HttpRequestParser(self)
         self._current: Responder | None = None
         self._backlog: deque[tuple[Request, Responder]] = deque()
         self._headers: dict[bytes, bytes] = {}
@@ -239,6 +244,8 @@ class _Connection(asyncio.Protocol, Timed):
         self._head_bytes = 0
         self._in_head = True
         self._late = False
+        self._timed = False
+        self._fields = 0
         self._refused = 0
         self._closing = False
         self._paused = False
@@ -260,17 +267,33 @@ class _Connection(asyncio.Protocol, Timed):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            # No other protocol is spoken here; a peer that offers one is answered in HTTP/1.1.
-            self._parser = httptools.HttpRequestParser(self)
-            rest = data[upgrade.args[0] :]
-            if rest:
-                self.data_received(rest)
-            return
+            self._take_without_offer(data[upgrade.args[0] :])
         except httptools.HttpParserError:
-            if not self._refused:
-                self._refused = 400
+            self._refused = self._refused or 400
         if (self._head_bytes or self._refused) and not self._closing:
             self._wait_for_the_rest()
+
+    def _take_without_offer(self, rest: bytes) -> None:
+        """The peer offers another protocol, and llhttp stops before the body. None is spoken here: read on as if nothing were."""
+        while not self._refused:
+            head = self._head_without_offer()
+            self._parser = httptools.HttpRequestParser(self)
+            try:
+                self._parser.feed_data(head + rest)
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = rest[upgrade.args[0] - len(head) :]
+                continue
+            except httptools.HttpParserError:
+                self._refused = 400
+            return
+
+    def _head_without_offer(self) -> bytes:
+        method, version = self._parser.get_method(), self._parser.get_http_version()
+        fields = b"".join(b"%b: %b\r\n" % field for field in self._headers.items() if field[0] not in _OFFER)
+        head = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self._target, version.encode(), fields)
+        self._headers, self._target, self._fields = {}, b"", 0
+        self._in_head = True
+        return head
 
     def _wait_for_the_rest(self) -> None:
         """A request has begun and is not complete: hold it to the limits. Most requests come whole and never get here."""
@@ -278,7 +301,8 @@ class _Connection(asyncio.Protocol, Timed):
         if self._in_head:
             if self._head_bytes > limits.max_header_bytes:
                 self._refused = self._refused or 431
-            elif self._current is None and not self._late:
+            elif self._current is None and not self._timed:
+                self._timed = True
                 self.server.wheel.set(self, limits.header_timeout)
         elif not self._late:
             announced = self._headers.get(b"content-length", b"0")
@@ -301,6 +325,9 @@ class _Connection(asyncio.Protocol, Timed):
         self._closing = True
         self._transport = None
         self._backlog.clear()
+        self._body.clear()
+        self._headers.clear()
+        self._parser = None  # parser and connection hold each other; let go, so that both are freed at once
         current, self._current = self._current, None
         if current is not None:
             listener = current.listener
@@ -337,6 +364,12 @@ class _Connection(asyncio.Protocol, Timed):
         self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields += 1
+        if not self._in_head or self._fields > MAX_FIELDS:  # trailers are of no use here; both are held to the limits
+            self._size += len(name) + len(value)
+            if self._in_head or self._size > self.server.limits.max_body_bytes:
+                self._refused = self._refused or 431
+            return
         name = name.lower()
         headers = self._headers
         headers[name] = value if name not in headers else headers[name] + b", " + value
@@ -362,6 +395,11 @@ class _Connection(asyncio.Protocol, Timed):
         if self._refused:
             return
         parser, headers = self._parser, self._headers
+        if b"upgrade" in headers and parser.should_upgrade():
+            return  # ``_take_without_offer`` reads it again
+        if parser.get_method() == b"CONNECT":
+            self._refused = 400
+            return
         method = parser.get_method()
         keep_alive = parser.should_keep_alive()
         old_http = (not keep_alive or b"connection" in headers) and parser.get_http_version() == "1.0"
@@ -374,7 +412,8 @@ class _Connection(asyncio.Protocol, Timed):
         self._size = 0
         self._head_bytes = 0
         self._in_head = True
-        self._late = False
+        self._late = self._timed = False
+        self._fields = 0
         if self._current is None:
             self.deadline = math.inf
             self._current = responder

@@ -4,6 +4,7 @@ The format is that of the WHATWG HTML standard, section 9.2: lines end in LF, CR
 """
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -86,6 +87,16 @@ def _last_boundary(data: bytes, start: int) -> int:
             # A lone "\r\r" at the very end may be the first half of "\r\r\n"; the reader does not mind the LF that follows.
             end = max(end, match.end())
     return end
+
+
+def split(raw: bytes) -> Iterator[bytes]:
+    """The single events of ``raw`` one by one, byte for byte."""
+    start = 0
+    for boundary in _BOUNDARY.finditer(raw):
+        yield raw[start : boundary.end()]
+        start = boundary.end()
+    if start < len(raw):
+        yield raw[start:]
 
 
 def parse(raw: bytes) -> list[Event]:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -117,6 +118,23 @@ def test_a_schema_that_cannot_be_enforced_harms_nobody_else(engine: Engine, sche
 def test_a_schema_beyond_reason_is_refused(engine: Engine) -> None:
     schema = json.dumps({"enum": [f"value {number}" for number in range(10_000)]})
     assert "65536 bytes" in str(ask_one(engine, FRANCE, json_schema=schema).error)
+
+
+def test_free_calls_do_not_wait_for_a_schema(engine: Engine) -> None:
+    slow = json.dumps({"type": "string", "minLength": 3, "maxLength": 200})
+    order: list[str] = []
+
+    async def test() -> None:
+        calls = {"slow": begin(engine, FRANCE, json_schema=slow)[0], "free": begin(engine, FRANCE)[0]}
+
+        async def wait(name: str) -> None:
+            await calls[name].over.wait()
+            order.append(name)
+
+        await asyncio.gather(*(wait(name) for name in calls))
+
+    run(test())
+    assert order == ["free", "slow"]
 
 
 def test_what_does_not_fit_the_context_is_refused_with_both_numbers(engine: Engine) -> None:

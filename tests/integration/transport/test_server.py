@@ -1,7 +1,9 @@
 """The HTTP server against real sockets, well-behaved and not."""
 
+import contextlib
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -231,3 +233,65 @@ def test_an_offer_to_upgrade_is_answered_in_http_1_1(loop: LoopThread) -> None:
         loop.peer(port).send(b"GET /x HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n").read_until(b"GET /x ")
     )
     assert answer.startswith(b"HTTP/1.1 200 OK")
+
+
+def test_an_upload_that_breaks_off_is_forgotten_at_once(loop: LoopThread) -> None:
+    server, port = loop.serve(echo)
+    peer = loop.peer(port).send(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9000000\r\n\r\n" + b"x" * 1_000_000)
+    until(lambda: len(server.connections) == 1)
+    connection = next(iter(server.connections))
+    until(lambda: sum(map(len, connection._body)) == 1_000_000)
+    peer.close()
+    until(lambda: not server.connections)
+    assert (connection._body, connection._parser) == ([], None)  # no cycle is left for the collector either
+
+
+def test_trailers_are_bounded_and_cost_little(loop: LoopThread) -> None:
+    _, port = loop.serve(echo, ServerLimits(max_body_bytes=100_000))
+    head = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n"
+    assert loop.peer(port).send(head + b"x-sum: 1\r\n\r\n").read_until(b" hi").endswith(b"POST / hi")
+    answer = loop.peer(port).send(head + b"a: b\r\n" * 100_000 + b"\r\n").read_all()
+    assert answer.startswith(b"HTTP/1.1 4")
+
+
+def test_too_many_headers_are_refused(loop: LoopThread) -> None:
+    _, port = loop.serve(echo)
+    answer = loop.peer(port).send(b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 4000 + b"\r\n").read_all()
+    assert answer.startswith(b"HTTP/1.1 431")
+
+
+@pytest.mark.parametrize("body", [b"content-length: 2\r\n\r\nhi", b"transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"])
+def test_an_offer_to_upgrade_leaves_the_body_in_its_place(loop: LoopThread, body: bytes) -> None:
+    _, port = loop.serve(echo)
+    offer = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n"
+    request = b"POST /x HTTP/1.1\r\nhost: a\r\n" + offer + body
+    last = b"GET /last HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+    answer = loop.peer(port).send(request * 300 + last).read_all()
+    assert answer.count(b"POST /x hi") == 300
+    assert answer.count(b"HTTP/1.1 200") == 301
+
+
+def test_connect_is_refused(loop: LoopThread) -> None:
+    _, port = loop.serve(echo)
+    answer = loop.peer(port).send(b"CONNECT a:80 HTTP/1.1\r\nhost: a:80\r\n\r\n").read_all()
+    assert answer.startswith(b"HTTP/1.1 400")
+
+
+def test_a_head_that_trickles_in_times_out_all_the_same(loop: LoopThread) -> None:
+    _, port = loop.serve(echo, ServerLimits(header_timeout=0.5))
+    peer = loop.peer(port).send(b"GET / HTTP/1.1\r\nx: ")
+    begun = time.monotonic()
+    peer.sock.settimeout(0.1)
+    answer = b""
+    while not answer and time.monotonic() - begun < 10:
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            peer.send(b"y")
+            answer = peer.sock.recv(1000)
+    assert answer.startswith(b"HTTP/1.1 408")
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

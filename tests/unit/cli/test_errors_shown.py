@@ -1,4 +1,7 @@
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +80,12 @@ def test_debug_shows_the_traceback(broken, capsys, error):
 def test_exit_codes(broken, error, code):
     broken(error)
     assert cli.main(["version"]) == code
+
+
+def test_a_full_output_is_told_as_such():
+    code = "import sys; from antiphon.cli import main; sys.exit(main(['version', '--json']))"
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run([sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert "the output cannot be written: No space left on device" in ended.stderr
+    assert "Exception ignored" not in ended.stderr

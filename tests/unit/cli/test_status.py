@@ -1,3 +1,5 @@
+import shutil
+
 import pytest
 
 from antiphon.cli.status import StatusLines
@@ -44,7 +46,8 @@ def test_a_failure_and_its_end_are_told_of_every_process():
     assert lines == ["control: failed: it broke; mend it", "control: ready"]
 
 
-def test_what_is_served_and_how_to_call_it():
+def test_what_is_served_and_how_to_call_it(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     first, chat, curl, sdk = told(Settings(), Notice("serving", text="http://127.0.0.1:8080"))
     assert first == f"serving {DEFAULT_MODEL.name} on http://127.0.0.1:8080/v1"
     assert chat == 'antiphon chat "Why is the sky blue?"'

@@ -330,3 +330,11 @@ def test_errors_of_the_file_and_of_the_environment_are_shown_together(tmp_path):
     with pytest.raises(ConfigErrors) as caught:
         load(file, {"ANTIPHON_SERVER__GRACE": "long"})
     assert len(caught.value.errors) == 2
+
+
+@pytest.mark.parametrize("text", ['data_dir: "\\0"\n', 'cache_dir: "/a\\0b"\n', "data_dir: ~nobody-of-that-name/x\n"])
+def test_paths_that_no_file_can_have_are_named(tmp_path, text):
+    error = error_of(tmp_path, text)
+    assert error.key == text.partition(":")[0]
+    assert error.line == 1
+    assert error.remedy

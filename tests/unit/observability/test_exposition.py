@@ -97,3 +97,18 @@ def test_the_reference_page_names_every_metric_and_no_other():
     stats = EngineStats(running=0, waiting=0, kv_cache_usage=0.0, generated_tokens=0)
     text = render(snapshot_of(), [EngineSample("e", "m", stats)], [ProcessSample("e", "engine", up=True)])
     assert documented == set(re.findall(r"^# TYPE (\w+)", text.decode(), re.MULTILINE))
+
+
+def test_one_bad_number_does_not_cost_the_page():
+    stats = EngineStats(running=-1, waiting=1, kv_cache_usage=math.nan, generated_tokens=10**400)
+    processes = [ProcessSample("worker-0", "worker", up=True, restarts=10**400)]
+    snapshot = snapshot_of(usage=msgspec.structs.replace(CALL.usage, prompt_tokens=10**400, completion_tokens=-5))
+    samples = parsed(render(snapshot, [EngineSample("e\ud800", "small", stats)], processes))
+    place = labels(process="e?", model="small")
+    assert samples["antiphon_engine_running", place] == 0
+    assert samples["antiphon_engine_waiting", place] == 1
+    assert samples["antiphon_engine_generated_tokens_total", place] > 1e300
+    tokens = {"model": "small", "target": "local/small"}
+    assert samples["antiphon_tokens_total", labels(**tokens, kind="prompt")] > 1e300
+    assert samples["antiphon_tokens_total", labels(**tokens, kind="completion")] == 0
+    assert samples["antiphon_up", labels(process="worker-0", role="worker")] == 1

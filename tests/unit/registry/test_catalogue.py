@@ -45,7 +45,7 @@ def test_what_is_removed_is_gone(catalogue):
         catalogue.remove("a")
 
 
-@pytest.mark.parametrize("content", ["{", '{"models": [{"name": "a"}]}', '{"models": [{"name": "a", "source": "b", "colour": 1}]}'])
+@pytest.mark.parametrize("content", ["{", '{"models": 1}', "[" * 100_000])
 def test_a_broken_file_is_named(catalogue, content):
     catalogue.file.parent.mkdir()
     catalogue.file.write_text(content)
@@ -53,3 +53,20 @@ def test_a_broken_file_is_named(catalogue, content):
         catalogue.list()
     assert str(catalogue.file) in str(caught.value)
     assert caught.value.remedy
+
+
+BROKEN = '{"name": "bad"}, {"name": "odd", "source": "b", "colour": 1}, {"source": "file:/c.gguf"}'
+
+
+def test_a_broken_entry_spoils_no_other(catalogue):
+    catalogue.file.parent.mkdir()
+    catalogue.file.write_text(f'{{"models": [{BROKEN}, {{"name": "good", "source": "file:/a.gguf"}}]}}')
+    assert [entry.name for entry in catalogue.list()] == ["good"]
+    assert [entry.name for entry in catalogue.broken()] == ["bad", "odd", ""]
+    assert all(entry.reason for entry in catalogue.broken())
+    assert known_names(catalogue.file.parent) == ("bad", "odd", "good")
+    with pytest.raises(ConfigError, match="in the catalogue already"):
+        catalogue.add(CatalogueEntry(name="bad", source="file:/a.gguf"))
+    catalogue.add(CatalogueEntry(name="new", source="file:/a.gguf"))
+    catalogue.remove("bad")
+    assert [entry.name for entry in catalogue.all()] == ["odd", "", "good", "new"]

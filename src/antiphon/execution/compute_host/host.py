@@ -73,7 +73,7 @@ class ComputeHost:
     def _route(self, request: Request, responder: Responder, request_id: str) -> None:
         allowed = _METHODS.get(request.path)
         if allowed is None:
-            raise EndpointNotFound(f"there is no {request.path} here", remedy=f"known: {', '.join(_METHODS)}")
+            raise EndpointNotFound(f"there is no {request.path[:200]} here", remedy=f"known: {', '.join(_METHODS)}")
         if request.method != allowed and not (allowed == "GET" and request.method == "HEAD"):
             raise MethodNotAllowed(f"{request.path} does not take {request.method}", remedy=f"use {allowed}")
         if request.path == "/v1/embeddings":
@@ -91,7 +91,7 @@ class ComputeHost:
             raise CapacityError(f'model "{self.name}" is still loading', remedy="try again in a few seconds", retry_after=2)
         wanted = parse(body, self._encoder.dimensions, self._limits)
         if wanted.model != self.name:
-            raise ModelNotFound(f'model "{wanted.model}" is not served here', remedy=f"known: {self.name}", param="model")
+            raise ModelNotFound(f'model "{wanted.model[:200]}" is not served here', remedy=f"known: {self.name}", param="model")
         job = Job(
             wanted,
             lambda answer: _send(responder, answer, request_id),

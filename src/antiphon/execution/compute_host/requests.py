@@ -15,7 +15,7 @@ _FORMATS = ("float", "base64")
 _PIECE = 4096
 """Characters normalised at a time, so that counting can stop early."""
 
-_decode_fields = msgspec.json.Decoder(dict[str, Any]).decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class EmbeddingRequest(msgspec.Struct, frozen=True):
@@ -38,20 +38,31 @@ class EmbeddingRequest(msgspec.Struct, frozen=True):
 def parse(body: bytes, dimensions: int, limits: ComputeLimits) -> EmbeddingRequest:
     """Read a request for an encoder of so many dimensions. Raises InvalidRequest, UnsupportedParameter or ContextOverflow."""
     try:
-        fields = _decode_fields(body)
+        given = _decode_fields(body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InvalidRequest(f"the request body is not a JSON object: {error}", remedy="send a JSON object") from error
-    for name in fields:
+    except RecursionError:
+        raise InvalidRequest("the request body is nested too deeply", remedy="send a flatter JSON object") from None
+    for name in given:
         if name not in _FIELDS:
-            near = difflib.get_close_matches(name, _FIELDS, n=1)
+            near = difflib.get_close_matches(name[:200], _FIELDS, n=1)
             remedy = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(_FIELDS)}"
-            raise InvalidRequest(f"`{name}` is not a known field", remedy=remedy, param=name)
+            raise InvalidRequest(f"`{name[:200]}` is not a known field", remedy=remedy, param=name[:200])
+    fields = {name: _decoded(name, raw) for name, raw in given.items()}
     _check_dimensions(fields.get("dimensions"), dimensions)
-    given = fields.get("input")
-    texts = _texts(given)
+    texts = _texts(fields.get("input"))
     characters = _characters(texts, limits)
     model, as_base64 = _model(fields.get("model")), _is_base64(fields.get("encoding_format"))
-    return EmbeddingRequest(model, texts, as_base64, isinstance(given, str), characters)
+    return EmbeddingRequest(model, texts, as_base64, isinstance(fields["input"], str), characters)
+
+
+def _decoded(name: str, raw: msgspec.Raw) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InvalidRequest(f"`{name}` is not valid JSON: {error}", remedy="correct it, or leave it out", param=name) from None
+    except RecursionError:
+        raise InvalidRequest(f"`{name}` is nested too deeply", remedy="send a flatter JSON object", param=name) from None
 
 
 def _model(value: Any) -> str:
@@ -89,10 +100,18 @@ def _text(value: Any, place: str) -> str:
     return value
 
 
+def _shown(value: Any) -> str:
+    """A value for a message, cut where it is long."""
+    try:
+        return msgspec.json.encode(value).decode()[:200]
+    except (OverflowError, RecursionError):
+        return "a value too large to show"
+
+
 def _is_base64(value: Any) -> bool:
     if value is not None and value not in _FORMATS:
         raise InvalidRequest(
-            f"`encoding_format` is {msgspec.json.encode(value).decode()}",
+            f"`encoding_format` is {_shown(value)}",
             remedy='give "float" or "base64"',
             param="encoding_format",
         )
@@ -103,7 +122,7 @@ def _check_dimensions(value: Any, dimensions: int) -> None:
     if value is None or (value == dimensions and isinstance(value, int)):
         return
     raise UnsupportedParameter(
-        f"`dimensions` cannot be {msgspec.json.encode(value).decode()}: the vectors of this encoder have {dimensions}, no fewer",
+        f"`dimensions` cannot be {_shown(value)}: the vectors of this encoder have {dimensions}, no fewer",
         remedy=f"leave it out, or give {dimensions}",
         param="dimensions",
     )

@@ -84,6 +84,7 @@ def check_names(raw: Mapping[str, msgspec.Raw], honoured: Collection[str], refus
 
 def unknown_field(name: str, path: str, known: Collection[str]) -> InvalidRequest:
     """The error for a field that nobody knows, with the nearest known name."""
+    name, path = name[:200], path[:200]
     near = difflib.get_close_matches(name, known, n=1)
     remedy = f"did you mean `{near[0]}`?" if near else "leave it out"
     return InvalidRequest(f"`{path}` is not a known field", remedy=remedy, param=path)

@@ -144,7 +144,7 @@ class EngineHost:
             self._models(request.path.removeprefix("/v1/models").lstrip("/"), responder, request_id)
         else:
             known = ", ".join([*_POSTS, "/v1/models", "/health", "/stats"])
-            raise EndpointNotFound(f"there is no {request.path} here", remedy=f"known: {known}")
+            raise EndpointNotFound(f"there is no {request.path[:200]} here", remedy=f"known: {known}")
 
     def _models(self, name: str, responder: Responder, request_id: str) -> None:
         names = self._preparation.names if self._preparation else []
@@ -153,7 +153,7 @@ class EngineHost:
         elif name in names:
             _send(responder, ModelObject(name, self._created), request_id)
         else:
-            raise ModelNotFound(f'model "{name}" is not served here', remedy=f"known: {', '.join(names)}", param="model")
+            raise ModelNotFound(f'model "{name[:200]}" is not served here', remedy=f"known: {', '.join(names)}", param="model")
 
     def _stats(self) -> HostStats:
         if self._engine is None:

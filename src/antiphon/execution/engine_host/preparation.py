@@ -81,7 +81,7 @@ class Preparation:
     def _adapter(self, model: str) -> str | None:
         if model not in self._adapters:
             raise ModelNotFound(
-                f'model "{model}" is not served here', remedy=f"name one of {', '.join(self._adapters)}", param="model"
+                f'model "{model[:200]}" is not served here', remedy=f"name one of {', '.join(self._adapters)}", param="model"
             )
         return self._adapters[model]
 
@@ -135,7 +135,9 @@ class Preparation:
         for position, token in enumerate(ids):
             if not 0 <= token < self._vocabulary:
                 path = f"{field}[{position}]"
-                raise InvalidRequest(f"`{path}` is {token}", remedy=f"give token ids from 0 to {self._vocabulary - 1}", param=path)
+                raise InvalidRequest(
+                    f"`{path}` is {sampling.shown(token)}", remedy=f"give token ids from 0 to {self._vocabulary - 1}", param=path
+                )
         return ids
 
     def _check_size(self, characters: int, field: str) -> None:

@@ -187,7 +187,7 @@ def _plain(text: str) -> str:
 def _check_message(message: Message, path: str) -> None:
     if message.role not in ROLES:
         known = ", ".join(ROLES)
-        raise InvalidRequest(f'`{path}.role` is "{message.role}"', remedy=f"give one of {known}", param=f"{path}.role")
+        raise InvalidRequest(f'`{path}.role` is "{message.role[:200]}"', remedy=f"give one of {known}", param=f"{path}.role")
     if message.content is None and message.role != "assistant":
         raise InvalidRequest(
             f"`{path}.content` is missing", remedy="give a text; only an assistant's may be null", param=f"{path}.content"
@@ -208,7 +208,9 @@ def _check_message(message: Message, path: str) -> None:
 def _check_part(part: ContentPart, path: str) -> None:
     if part.type not in ("text", "refusal"):
         raise UnsupportedParameter(
-            f"`{path}.type` is {part.type}: this engine reads text only", remedy="send parts of type text", param=f"{path}.type"
+            f"`{path}.type` is {part.type[:200]}: this engine reads text only",
+            remedy="send parts of type text",
+            param=f"{path}.type",
         )
     if (part.text if part.type == "text" else part.refusal) is None:
         raise InvalidRequest(f"`{path}.{part.type}` is missing", remedy="add it", param=f"{path}.{part.type}")

@@ -33,6 +33,17 @@ OPENAI_DEFAULTS = SamplingDefaults()
 
 
 _SEEDS = range(-(2**63), 2**63)
+_MIN_REPETITION_PENALTY = 0.01
+"""Scores are divided by it, in 32-bit floats."""
+_READABLE = 10**20
+"""Integers from here on are told by their length: Python refuses to print very long ones."""
+
+
+def shown(value: float) -> str:
+    """A number for a message, shortened where it is long."""
+    if isinstance(value, int) and abs(value) >= _READABLE:
+        return f"{'-' if value < 0 else ''}10^{int(abs(value).bit_length() * 0.30103)} or so"
+    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 def check_range(name: str, value: float | None, low: float, high: float, *, above: bool = False) -> None:
@@ -40,7 +51,7 @@ def check_range(name: str, value: float | None, low: float, high: float, *, abov
     if value is None or (low <= value <= high and not (above and value == low)):
         return
     wanted = f"a number above {low:g} and at most {high:g}" if above else f"a number from {low:g} to {high:g}"
-    raise InvalidRequest(f"`{name}` is {value:g}", remedy=f"give {wanted}", param=name)
+    raise InvalidRequest(f"`{name}` is {shown(value)}", remedy=f"give {wanted}", param=name)
 
 
 def sampling_params(
@@ -54,7 +65,7 @@ def sampling_params(
     check_range("top_p", request.top_p, 0, 1, above=True)
     check_range("presence_penalty", request.presence_penalty, -2, 2)
     check_range("frequency_penalty", request.frequency_penalty, -2, 2)
-    check_range("repetition_penalty", request.repetition_penalty, 0, 10, above=True)
+    check_range("repetition_penalty", request.repetition_penalty, _MIN_REPETITION_PENALTY, 10)
     check_range("min_p", request.min_p, 0, 1)
     check_range("n", request.n, 1, MAX_N)
     check_range("top_k", request.top_k, 0, 2**31 - 1)
@@ -90,7 +101,7 @@ def wants_logprobs(request: ChatRequest | CompletionRequest) -> bool:
         return bool(request.logprobs)
     if request.logprobs:
         raise UnsupportedParameter(
-            f"`logprobs` {request.logprobs} is not supported: this engine exposes the log-probabilities of the chosen "
+            f"`logprobs` {shown(request.logprobs)} is not supported: this engine exposes the log-probabilities of the chosen "
             "tokens only, and the most probable ones need not be among them",
             remedy="give 0 for the chosen tokens, or leave it out",
             param="logprobs",
@@ -102,7 +113,7 @@ def check_best_of(request: CompletionRequest) -> None:
     """Raise UnsupportedParameter where more answers are to be made than given back."""
     if request.best_of is not None and request.best_of != _or(request.n, 1):
         raise UnsupportedParameter(
-            f"`best_of` {request.best_of} is not supported: every answer that is made is given back",
+            f"`best_of` {shown(request.best_of)} is not supported: every answer that is made is given back",
             remedy="leave it out, and choose among `n` answers yourself",
             param="best_of",
         )
@@ -129,14 +140,14 @@ def asked_tokens(request: ChatRequest | CompletionRequest) -> tuple[int | None, 
     old, new = request.max_tokens, request.max_completion_tokens if isinstance(request, ChatRequest) else None
     if old is not None and new is not None and old != new:
         raise InvalidRequest(
-            f"`max_tokens` is {old} and `max_completion_tokens` is {new}, and they mean the same",
+            f"`max_tokens` is {shown(old)} and `max_completion_tokens` is {shown(new)}, and they mean the same",
             remedy="give one of them",
             param="max_completion_tokens",
         )
     field = "max_tokens" if new is None else "max_completion_tokens"
     bound = old if new is None else new
     if bound is not None and bound < 1:
-        raise InvalidRequest(f"`{field}` is {bound}", remedy="give at least 1", param=field)
+        raise InvalidRequest(f"`{field}` is {shown(bound)}", remedy="give at least 1", param=field)
     return bound, field
 
 
@@ -157,7 +168,8 @@ def bound_tokens(request: ChatRequest | CompletionRequest, prompt_tokens: int, c
         return min(room, (usual or room) if isinstance(request, ChatRequest) else COMPLETION_MAX_TOKENS)
     if asked > room:
         raise ContextOverflow(
-            f"the prompt has {prompt_tokens} tokens and `{field}` is {asked}: together more than this model's context of {context}",
+            f"the prompt has {prompt_tokens} tokens and `{field}` is {shown(asked)}: "
+            f"together more than this model's context of {context}",
             remedy=f"give at most {room}, or shorten the prompt",
             param=field,
         )
@@ -175,14 +187,18 @@ def _format(wanted: ResponseFormat | None) -> tuple[bool, str | None]:
         return True, None
     if wanted.type != "json_schema":
         raise InvalidRequest(
-            f'`response_format.type` is "{wanted.type}"',
+            f'`response_format.type` is "{wanted.type[:200]}"',
             remedy="give text, json_object or json_schema",
             param="response_format.type",
         )
     if wanted.json_schema is None:
         raise InvalidRequest("`response_format.json_schema` is missing", remedy="add it", param="response_format.json_schema")
+    path = "response_format.json_schema.schema"
     schema = bytes(wanted.json_schema.schema).decode()
-    if not isinstance(msgspec.json.decode(schema), dict):
-        path = "response_format.json_schema.schema"
+    try:
+        decoded = msgspec.json.decode(schema)
+    except RecursionError:
+        raise InvalidRequest(f"`{path}` is nested too deeply", remedy="give a flatter JSON Schema", param=path) from None
+    if not isinstance(decoded, dict):
         raise InvalidRequest(f"`{path}` is not an object", remedy="give a JSON Schema", param=path)
     return False, schema

@@ -27,6 +27,12 @@ _MARK = f"\ufdd0{secrets.token_hex(8)}\ufdd0"
 
 _LOOKS_LIKE_CONTROL = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,24}\]")
 _RESERVED = frozenset({"messages", "add_generation_prompt", "bos_token", "eos_token", "tools", "raise_exception", "strftime_now"})
+_OF_JINJA = frozenset({"self", "super", "loop", "caller", "varargs", "kwargs"})
+"""Names that Jinja gives a meaning of its own."""
+
+
+_FAULTS = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
+"""What a template raises at a conversation that it was not written for."""
 
 
 class ChatTemplate:
@@ -49,22 +55,39 @@ class ChatTemplate:
         """The prompt, in pieces that are to be encoded one by one. Raises InvalidRequest where the template refuses."""
         if not self.source:
             raise InvalidRequest("this model has no chat template", remedy="use /v1/completions", param="messages")
-        variables = variables or {}
-        for name in variables:
-            if name in _RESERVED:
-                path = f"chat_template_kwargs.{name}"
-                raise InvalidRequest(f"`{path}` is set by the server", remedy="leave it out", param=path)
-        conversation = [self._message(message, f"messages[{position}]") for position, message in enumerate(messages)]
+        _check_variables(variables or {})
         try:
-            text = self._template.render(
-                messages=conversation, add_generation_prompt=True, tools=None, **self._tokens, **self._guarded(variables)
+            return self._rendered(messages, variables or {})
+        except RecursionError:
+            fault = "they are nested too deeply"
+        except _FAULTS as error:
+            fault = str(error)
+        field = "chat_template_kwargs" if variables and self._renders(messages) else "messages"
+        if field == "messages":
+            what, remedy = (
+                f"the chat template of this model cannot render these messages: {fault}",
+                "change the messages or their roles",
             )
-        except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise InvalidRequest(
-                f"the chat template of this model cannot render these messages: {error}",
-                remedy="change the messages or their roles",
-                param="messages",
-            ) from None
+        else:
+            what, remedy = (
+                f"the chat template of this model cannot take these `{field}`: {fault}",
+                "change or leave out what is wrong",
+            )
+        raise InvalidRequest(what, remedy=remedy, param=field)
+
+    def _renders(self, messages: Sequence[Message]) -> bool:
+        """Whether the messages alone can be rendered."""
+        try:
+            self._rendered(messages, {})
+        except (RecursionError, *_FAULTS):
+            return False
+        return True
+
+    def _rendered(self, messages: Sequence[Message], variables: Mapping[str, Any]) -> list[str]:
+        conversation = [self._message(message, f"messages[{position}]") for position, message in enumerate(messages)]
+        text = self._template.render(
+            messages=conversation, add_generation_prompt=True, tools=None, **self._tokens, **self._guarded(variables)
+        )
         return [piece for piece in text.split(_MARK) if piece]
 
     def _message(self, message: Message, path: str) -> dict[str, Any]:
@@ -102,6 +125,16 @@ class ChatTemplate:
         if isinstance(value, list):
             return [self._guarded(item) for item in value]
         return value
+
+
+def _check_variables(variables: Mapping[str, Any]) -> None:
+    """Raise InvalidRequest for a variable that a caller cannot set."""
+    for name in variables:
+        path = f"chat_template_kwargs.{name[:200]}"
+        if name in _RESERVED:
+            raise InvalidRequest(f"`{path}` is set by the server", remedy="leave it out", param=path)
+        if name in _OF_JINJA or not name.isidentifier():
+            raise InvalidRequest(f"`{path}` cannot be the name of a template's variable", remedy="leave it out", param=path)
 
 
 def _text(message: Message) -> str:

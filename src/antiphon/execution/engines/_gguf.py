@@ -3,19 +3,27 @@
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (versions 2 and 3, little-endian).
 """
 
+import math
 import mmap
+import os
 import struct
 from typing import Any, Final
 
 import msgspec
 
-from antiphon.core.errors import SetupError
+from antiphon.core.errors import ModelSourceError, SetupError
 
 MAGIC: Final = b"GGUF"
 _SCALARS: Final = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _STRING: Final = 8
 _ARRAY: Final = 9
 _MAX_ITEMS: Final = 10_000_000
+_BLOCKS: Final = {
+    0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 36), 10: (256, 84),
+    11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 15: (256, 292), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8),
+    28: (1, 8), 30: (1, 2),
+}  # fmt: skip
+"""Weights in a block of a storage format, and the bytes that it takes. Of other formats only the offset is checked."""
 
 
 class GgufMetadata(msgspec.Struct, frozen=True):
@@ -91,6 +99,22 @@ def read_metadata(path: str) -> GgufMetadata:
 def read_tensors(path: str) -> tuple[GgufTensor, ...]:
     """The tensors of the GGUF file at ``path``. Raises SetupError as ``read_metadata`` does."""
     return _parsed(path)[1]
+
+
+def make_sure_it_is_whole(path: str) -> None:
+    """Raises ModelSourceError where a tensor of the GGUF file at ``path`` ends behind the file: native code would not notice."""
+    expected = max((_end(tensor) for tensor in read_tensors(path)), default=0)
+    size = os.path.getsize(path)
+    if size < expected:
+        raise ModelSourceError(
+            f'model file "{path}" is cut off: {size} bytes, {expected} expected',
+            remedy='fetch it again with "antiphon models pull --force"',
+        )
+
+
+def _end(tensor: GgufTensor) -> int:
+    weights, size = _BLOCKS.get(tensor.kind, (1, 0))
+    return tensor.offset + -(-math.prod(tensor.shape) // weights) * size
 
 
 def _parsed(path: str) -> tuple[dict[bytes, Any], tuple[GgufTensor, ...]]:

@@ -4,7 +4,6 @@ The library compiles a schema only in the middle of a step, where a refusal woul
 first, in a pipeline around a model of one constant that shares the tokenizer, and with it the compiled schemas, with the real one.
 """
 
-import json
 import re
 import tempfile
 from collections import OrderedDict
@@ -16,16 +15,15 @@ import openvino_genai
 from openvino import opset13 as op
 
 from antiphon.core.errors import InvalidRequest
+from antiphon.execution.engines._schema_cost import TooCostly, check_cost
 
-MAX_SCHEMA: Final = 65_536
-"""Bytes of a schema. The library keeps every compiled schema for as long as it runs."""
 ANY_OBJECT: Final = '{"type":"object"}'
 _REMEMBERED: Final = 1024
 _PLACE: Final = re.compile(r"^.*?\.cc:\d+: (?:Check failed: \(.*?\)(?: is false)?: )?", re.DOTALL)
 
 
 class SchemaChecker:
-    """Refuses the schemas that the library cannot enforce. Not to be used by two threads at once."""
+    """Refuses the schemas that the library cannot enforce. Not to be used by two threads at once, but for ``knows``."""
 
     def __init__(self, tokenizer: openvino_genai.Tokenizer, vocabulary: int, end_ids: tuple[int, ...]) -> None:
         with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
@@ -36,12 +34,16 @@ class SchemaChecker:
         self._good: OrderedDict[str, None] = OrderedDict()
         self.check(ANY_OBJECT)
 
+    def knows(self, schema: str) -> bool:
+        """Whether ``schema`` was found good already."""
+        return schema in self._good
+
     def check(self, schema: str) -> None:
         """Compile ``schema``. Raises InvalidRequest with what the library has against it."""
         if schema in self._good:
             self._good.move_to_end(schema)
             return
-        _check_form(schema)
+        check_form(schema)
         config = openvino_genai.GenerationConfig(max_new_tokens=1)
         config.stop_token_ids = self._end_ids
         config.structured_output_config = openvino_genai.StructuredOutputConfig(json_schema=schema)
@@ -54,15 +56,12 @@ class SchemaChecker:
             self._good.popitem(last=False)
 
 
-def _check_form(schema: str) -> None:
-    if len(schema.encode("utf-8", "replace")) > MAX_SCHEMA:
-        raise _refused(f"it is longer than {MAX_SCHEMA} bytes")
+def check_form(schema: str) -> None:
+    """Raises InvalidRequest where ``schema`` is not one, or would take too long to compile. Does not take long itself."""
     try:
-        parsed = json.loads(schema)
-    except (ValueError, RecursionError) as error:
-        raise _refused(f"it is not JSON: {error}") from error
-    if not isinstance(parsed, dict | bool):
-        raise _refused("it must be a JSON object")
+        check_cost(schema)
+    except TooCostly as error:
+        raise _refused(str(error)) from error
 
 
 def _refused(reason: str) -> InvalidRequest:

@@ -10,7 +10,7 @@ import openvino
 import openvino_genai
 
 from antiphon.core.errors import SetupError
-from antiphon.execution.engines._gguf import GgufMetadata, read_metadata
+from antiphon.execution.engines._gguf import GgufMetadata, make_sure_it_is_whole, read_metadata
 from antiphon.execution.engines._openvino_cache import ModelCard
 from antiphon.execution.engines._openvino_pipeline import BLOCK_TOKENS
 from antiphon.execution.engines._openvino_zero_points import restore_zero_points
@@ -55,6 +55,7 @@ def block_bytes(pipeline: openvino_genai.ContinuousBatchingPipeline, blocks: int
 
 def _convert(path: str, folder: Path, properties: dict[str, Any]) -> ModelCard:
     metadata = read_metadata(path)
+    make_sure_it_is_whole(path)
     link = folder / "model.gguf"  # the library writes what it converts beside the path that it is given
     os.symlink(os.path.abspath(path), link)
     try:

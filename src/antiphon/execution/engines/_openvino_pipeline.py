@@ -9,7 +9,7 @@ import openvino_genai
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.core.ports import SamplingParams
-from antiphon.execution.engines._openvino_grammar import ANY_OBJECT, SchemaChecker
+from antiphon.execution.engines._openvino_grammar import ANY_OBJECT
 from antiphon.execution.engines._stepper import Produced
 
 BLOCK_TOKENS: Final = 32
@@ -57,13 +57,10 @@ def schema_of(params: SamplingParams) -> str | None:
 
 
 class OpenVinoBatch:
-    """Implements ``Batch``. It must be used by one thread only."""
+    """Implements ``Batch``. It must be used by one thread only. Schemas must have been checked before."""
 
-    def __init__(
-        self, pipeline: openvino_genai.ContinuousBatchingPipeline, checker: SchemaChecker, end_ids: tuple[int, ...], eos_id: int
-    ) -> None:
+    def __init__(self, pipeline: openvino_genai.ContinuousBatchingPipeline, end_ids: tuple[int, ...], eos_id: int) -> None:
         self._pipeline: openvino_genai.ContinuousBatchingPipeline | None = pipeline
-        self._checker = checker
         self._end_ids = end_ids
         self._eos_id = eos_id
         self._handles: dict[int, Any] = {}
@@ -71,9 +68,6 @@ class OpenVinoBatch:
 
     def add(self, ticket: int, prompt: Sequence[int], params: SamplingParams, seed: int) -> None:
         assert self._pipeline is not None
-        schema = schema_of(params)
-        if schema is not None:
-            self._checker.check(schema)
         tensor = openvino.Tensor(np.array([prompt], np.int64))
         try:
             config = generation_config(params, self._end_ids, self._eos_id, seed)

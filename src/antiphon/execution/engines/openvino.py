@@ -15,7 +15,7 @@ from antiphon.execution.engines import EngineOptions
 from antiphon.execution.engines._gguf import MAGIC
 from antiphon.execution.engines._memory import available_memory, thread_count, usable_cores
 from antiphon.execution.engines._openvino_cache import Entry, entry_for, forget, update_card
-from antiphon.execution.engines._openvino_grammar import SchemaChecker
+from antiphon.execution.engines._openvino_grammar import SchemaChecker, check_form
 from antiphon.execution.engines._openvino_model import (
     LIBRARY_ERRORS,
     NETWORK,
@@ -26,7 +26,8 @@ from antiphon.execution.engines._openvino_model import (
     scheduler,
     versions,
 )
-from antiphon.execution.engines._openvino_pipeline import BLOCK_TOKENS, OpenVinoBatch
+from antiphon.execution.engines._openvino_pipeline import BLOCK_TOKENS, OpenVinoBatch, schema_of
+from antiphon.execution.engines._schema_queue import SchemaQueue
 from antiphon.execution.engines._stepper import Generation, Limits, Stepper
 
 log = logging.getLogger(__name__)
@@ -45,11 +46,19 @@ _LEAST_CONTEXT: Final = 128
 class OpenVinoEngine:
     """A loaded model. Implements ``Engine``."""
 
-    def __init__(self, info: EngineInfo, tokenizer: openvino_genai.Tokenizer, pieces: Sequence[bytes], stepper: Stepper) -> None:
+    def __init__(
+        self,
+        info: EngineInfo,
+        tokenizer: openvino_genai.Tokenizer,
+        pieces: Sequence[bytes],
+        stepper: Stepper,
+        schemas: SchemaQueue,
+    ) -> None:
         self._info = info
         self._tokenizer = tokenizer
         self._pieces = pieces
         self._stepper = stepper
+        self._schemas = schemas
 
     @property
     def info(self) -> EngineInfo:
@@ -74,16 +83,22 @@ class OpenVinoEngine:
         """Queue a prompt, on the running event loop.
 
         A JSON Schema that cannot be enforced is told to ``listener.failed`` as InvalidRequest, since finding out takes a while.
+        Calls without a new schema do not wait for that.
         """
         self._check(prompt, params)
         generation = Generation(self._stepper, prompt, params, listener)
-        self._stepper.submit(generation)
+        schema = schema_of(params)
+        if schema is None or self._schemas.checker.knows(schema):
+            self._stepper.submit(generation)
+        else:
+            self._schemas.submit(schema, generation)
         return generation
 
     def stats(self) -> EngineStats:
         return self._stepper.stats()
 
     def close(self) -> None:
+        self._schemas.close()
         self._stepper.close()
 
     def _check(self, prompt: Sequence[int], params: SamplingParams) -> None:
@@ -177,9 +192,10 @@ def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> 
         control_tokens=card.control_tokens,
     )
     checker = SchemaChecker(tokenizer, card.vocabulary, card.end_ids)
-    batch = OpenVinoBatch(pipeline, checker, card.end_ids, card.eos_id)
+    batch = OpenVinoBatch(pipeline, card.end_ids, card.eos_id)
     limits = Limits(max(1, options.max_running), max(0, options.max_waiting), blocks, BLOCK_TOKENS)
-    return OpenVinoEngine(info, tokenizer, card.pieces, Stepper(options.model, batch, limits))
+    stepper = Stepper(options.model, batch, limits)
+    return OpenVinoEngine(info, tokenizer, card.pieces, stepper, SchemaQueue(options.model, checker, check_form))
 
 
 def _pipeline(

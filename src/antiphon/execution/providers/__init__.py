@@ -39,6 +39,8 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     abilities: Abilities = Abilities()
     timeouts: ClientTimeouts = ClientTimeouts()
     max_connections: int = 1024
+    local: bool = False
+    """The server is a process of ours on this machine."""
 
     def __repr__(self) -> str:
         return f"ProviderOptions({self.name!r}, {self.origin})"
@@ -59,6 +61,8 @@ class Provider(Protocol):
 
     name: str
     pool: ClientPool
+    local: bool
+    """The server is a process of ours on this machine."""
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         """Put ``call`` into the server's words; ``upstream`` is its name for the model. Raises InvalidRequest for what it lacks."""

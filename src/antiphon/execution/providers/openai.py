@@ -15,7 +15,7 @@ from antiphon.transport.deadlines import DeadlineWheel
 class _Asked(msgspec.Struct):
     """The fields whose support differs between servers."""
 
-    n: int | None = None
+    n: Any = None
     logprobs: Any = None
     tools: Any = None
     response_format: Any = None
@@ -31,6 +31,7 @@ class OpenAIProvider:
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         self.name = options.name
+        self.local = options.local
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel)
         self._abilities = options.abilities
         self._whole = options.abilities == Abilities()
@@ -58,12 +59,12 @@ class OpenAIProvider:
         return Prepared(head, body, strips_usage)
 
     def _refuse_what_is_missing(self, body: bytes) -> None:
-        asked, has = _decode_asked(body), self._abilities
+        asked, has = wire.decode_request(_decode_asked, body), self._abilities
         format_type = asked.response_format.get("type") if isinstance(asked.response_format, dict) else None
         missing = [
             name
             for name, wanted, able in (
-                ("n", (asked.n or 1) > 1, has.n),
+                ("n", asked.n not in (None, 1), has.n),
                 ("logprobs", asked.logprobs not in (None, False), has.logprobs),
                 ("tools", bool(asked.tools), has.tools),
                 ("response_format", format_type == "json_schema", has.json_schema),

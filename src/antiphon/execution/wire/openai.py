@@ -1,8 +1,8 @@
 """OpenAI's dialect, read no further than a gateway must: which model, streamed or not, what was used, where the text begins."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -11,6 +11,10 @@ from antiphon.core.types import Usage
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for what is not the JSON that was expected; RecursionError is msgspec's word for too deep nesting."""
+
+Decoded = TypeVar("Decoded")
 
 
 class _StreamOptions(msgspec.Struct, gc=False):
@@ -40,15 +44,22 @@ _MODEL = re.compile(rb'"model"\s*:\s*')
 
 def parse_head(body: bytes) -> RequestHead:
     """Read a request's routing fields. Raises InvalidRequest naming the field at fault."""
-    try:
-        head = _decode_head(body)
-    except msgspec.ValidationError as error:
-        raise _invalid_field(str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
+    head = decode_request(_decode_head, body)
     if not head.model:
         raise InvalidRequest("the field `model` is empty", param="model", remedy="name a model that GET /v1/models lists")
     return head
+
+
+def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
+    """What ``decode`` makes of a request's body. Raises InvalidRequest, naming the field where it can be told."""
+    try:
+        return decode(body)
+    except msgspec.ValidationError as error:
+        raise _invalid_field(str(error)) from error
+    except RecursionError as error:
+        raise InvalidRequest("the request body is nested too deeply", remedy="send at most some hundred levels") from error
+    except UNREADABLE as error:
+        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
 
 
 def _invalid_field(text: str) -> InvalidRequest:
@@ -65,11 +76,12 @@ def _invalid_field(text: str) -> InvalidRequest:
 def with_model(body: bytes, asked: str, wanted: str) -> bytes:
     """``body`` with the model's name exchanged; all other bytes stay as they are wherever that can be done safely."""
     first = _MODEL.search(body)
-    if first is not None and body.find(b'"model"', first.end()) < 0:
+    escaped = b"\\u00" in body  # a name may be hidden behind escapes of plain letters
+    if first is not None and not escaped and body.find(b'"model"', first.end()) < 0:
         old = encode(asked)
         if body.startswith(old, first.end()):
             return b"".join((body[: first.end()], encode(wanted), body[first.end() + len(old) :]))
-    fields = _decode_fields(body)
+    fields = decode_request(_decode_fields, body)
     fields["model"] = msgspec.Raw(encode(wanted))
     return encode(fields)
 
@@ -79,7 +91,7 @@ def with_usage(body: bytes) -> bytes:
     if b'"stream_options"' not in body:
         start = body.index(b"{") + 1
         return b"".join((body[:start], b'"stream_options":{"include_usage":true},', body[start:]))
-    fields = _decode_fields(body)
+    fields = decode_request(_decode_fields, body)
     options = msgspec.json.decode(fields.get("stream_options", msgspec.Raw(b"null"))) or {}
     options["include_usage"] = True
     fields["stream_options"] = msgspec.Raw(encode(options))
@@ -89,24 +101,31 @@ def with_usage(body: bytes) -> bytes:
 # -- answers
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+"""A number of tokens; what a server counts outside of this is no count."""
+
+
 class _PromptDetails(msgspec.Struct):
-    cached_tokens: int | None = None
+    cached_tokens: Count | None = None
 
 
 class _CompletionDetails(msgspec.Struct):
-    reasoning_tokens: int | None = None
+    reasoning_tokens: Count | None = None
 
 
 class _Usage(msgspec.Struct, gc=False):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    total_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
     prompt_tokens_details: _PromptDetails | None = None
     completion_tokens_details: _CompletionDetails | None = None
 
 
-class _Answer(msgspec.Struct):
-    usage: _Usage | None = None
+class Answer(msgspec.Struct, gc=False):
+    """An answer in one piece, as far as the gateway looks into it."""
+
+    usage: Any = None
+    error: Any = None
 
 
 class Delta(msgspec.Struct):
@@ -137,7 +156,7 @@ class Chunk(msgspec.Struct):
     error: Any = None
 
 
-_decode_answer = msgspec.json.Decoder(_Answer).decode
+_decode_answer = msgspec.json.Decoder(Answer).decode
 _decode_usage = msgspec.json.Decoder(_Usage).decode
 _decode_chunk = msgspec.json.Decoder(Chunk).decode
 
@@ -156,33 +175,27 @@ def _usage(found: _Usage | None) -> Usage | None:
     )
 
 
-def usage_of_answer(body: bytes) -> Usage | None:
-    """Usage of an answer that was not streamed, None where it tells none."""
-    start = body.rfind(b'"usage"')
-    if start < 0:
-        return None
-    found = _COUNTS.match(body, start)
-    if found is not None:
-        try:
-            return _usage(_decode_usage(found[1]))
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            pass  # the words stood inside a text
+def read_answer(body: bytes) -> tuple[Usage | None, Any]:
+    """Usage and error of an answer that was not streamed, each None where it tells none. Raises one of ``UNREADABLE``."""
+    answer = _decode_answer(body)
+    if not isinstance(answer.usage, dict):
+        return None, answer.error
     try:
-        return _usage(_decode_answer(body).usage)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+        return _usage(msgspec.convert(answer.usage, _Usage)), answer.error
+    except msgspec.ValidationError:
+        return None, answer.error
 
 
 def each_chunk(raw: bytes) -> Iterator[Chunk | None]:
     """The events of a frame one by one, None for those that are not JSON objects (``[DONE]`` is left out)."""
-    for event in split_events(raw):
+    for event in sse.split(raw):
         plain = event.startswith(b"data: ") and event.find(b"\n") == len(event) - 2
         for data in (event[6:-2],) if plain else [parsed.data.encode() for parsed in sse.parse(event)]:
             if data == b"[DONE]":
                 continue
             try:
                 yield _decode_chunk(data)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 yield None
 
 
@@ -222,6 +235,16 @@ def is_usage_only(chunk: Chunk | None) -> bool:
     return chunk is not None and not chunk.choices and chunk.usage is not None
 
 
+def up_to_done(raw: bytes) -> bytes | None:
+    """A frame up to and with its ``[DONE]`` event, None where it has none; the same words inside a text do not count."""
+    length = 0
+    for event in sse.split(raw):
+        length += len(event)
+        if b"[DONE]" in event and any(parsed.data.strip() == "[DONE]" for parsed in sse.parse(event)):
+            return raw[:length]
+    return None
+
+
 def usage_of_stream(tail: bytes) -> Usage | None:
     """Usage told by the last events of a stream, the last one that tells it counting."""
     at = tail.rfind(b'"usage"')
@@ -230,7 +253,7 @@ def usage_of_stream(tail: bytes) -> Usage | None:
         if found is not None:
             try:
                 return _usage(_decode_usage(found[1]))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 pass  # the words stood inside a text
         at = tail.rfind(b'"usage"', 0, at)
     return None
@@ -240,7 +263,7 @@ def without_usage_chunk(raw: bytes) -> tuple[bytes, Usage | None]:
     """A frame without its usage chunk, and what that chunk told. The other events keep their bytes."""
     kept: list[bytes] = []
     usage: Usage | None = None
-    for event in split_events(raw):
+    for event in sse.split(raw):
         found = chunks(event)
         if len(found) == 1 and is_usage_only(found[0]) and found[0] is not None:
             usage = _usage(found[0].usage)
@@ -249,22 +272,7 @@ def without_usage_chunk(raw: bytes) -> tuple[bytes, Usage | None]:
     return b"".join(kept), usage
 
 
-_EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-
-
-def split_events(raw: bytes) -> Iterator[bytes]:
-    """The single events of a frame one by one, byte for byte."""
-    start = 0
-    for boundary in _EVENT_END.finditer(raw):
-        yield raw[start : boundary.end()]
-        start = boundary.end()
-    if start < len(raw):
-        yield raw[start:]
-
-
-def error_in_stream(event: bytes, chunk: Chunk) -> UpstreamRefused:
-    """The error that a server told inside its stream, with the status it names, 502 where it names none."""
-    error = chunk.error
+def told_error(error: Any, body: bytes) -> UpstreamRefused:
+    """The error that a server told under a status of success, with the status it names itself, 502 where it names none."""
     code = error.get("code") if isinstance(error, dict) else None
-    body = sse.parse(event)[0].data.encode()
     return UpstreamRefused(code if isinstance(code, int) and 400 <= code < 600 else 502, body)

@@ -14,7 +14,12 @@ class FileSource:
         if source.inside:
             raise ModelSourceError(f'"{source}" has a # in it', remedy="rename the file, or name its folder")
         address = source.address.removeprefix("//") if source.address.startswith("///") else source.address
-        return str(Path(address).expanduser().absolute())
+        if "\0" in address:
+            raise ModelSourceError("the path holds a zero byte", remedy="correct the path")
+        try:
+            return str(Path(address).expanduser().absolute())
+        except RuntimeError as error:  # ~ of a user that there is not
+            raise ModelSourceError(f"{address}: there is no such user", remedy="write the path in full") from error
 
     def fetch(self, source: Source, job: Fetch) -> Fetched:
         path = Path(source.address)

@@ -72,3 +72,27 @@ def test_what_cannot_be_served_is_refused_by_name(fields, kind, param, words):
 def test_what_is_no_object_is_refused(body):
     with pytest.raises(InvalidRequest, match="JSON"):
         parse(body, 8, SMALL)
+
+
+@pytest.mark.parametrize("field", ["input", "dimensions", "user", "encoding_format"])
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_what_is_nested_too_deeply_is_refused(field, depth):
+    rest = b'"input": "x", ' if field != "input" else b""
+    body = b'{"model": "m", %b"%b": %b%b}' % (rest, field.encode(), b"[" * depth, b"]" * depth)
+    if (field, depth) == ("user", 900):
+        assert parse(body, 8, SMALL).texts == ("x",)
+        return
+    with pytest.raises((InvalidRequest, UnsupportedParameter)) as caught:
+        parse(body, 8, SMALL)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("field", ["input", "dimensions", "encoding_format"])
+@pytest.mark.parametrize("number", [b"1e400", b"1" + b"0" * 400, b"1" + b"0" * 5000])
+def test_numbers_out_of_range_are_refused_by_name(field, number):
+    rest = b'"input": "x", ' if field != "input" else b""
+    with pytest.raises((InvalidRequest, UnsupportedParameter)) as caught:
+        parse(b'{"model": "m", %b"%b": %b}' % (rest, field.encode(), number), 8, SMALL)
+    assert caught.value.param == field
+    assert caught.value.remedy
+    assert len(str(caught.value)) < 500

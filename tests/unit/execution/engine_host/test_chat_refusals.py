@@ -200,3 +200,58 @@ async def test_an_adapter_is_chosen_by_the_name_of_the_model():
     answer = await served.chat(model="m:polite")
     assert answer.json()["model"] == "m:polite"
     assert served.engine.started[0][1].adapter == "polite"
+
+
+@pytest.mark.parametrize("field", ["n", "top_k", "seed", "max_tokens", "temperature", "top_p", "repetition_penalty"])
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+async def test_numbers_that_no_float_holds_are_refused_by_name(field, value):
+    error = await refused(**{field: value})
+    assert error["param"] == field
+    assert len(error["message"]) < 300
+
+
+async def test_a_repetition_penalty_that_32_bits_round_to_nothing_is_refused_by_name():
+    error = await refused(repetition_penalty=1e-300)
+    assert error["param"] == "repetition_penalty"
+    assert "from 0.01 to 10" in error["message"]
+
+
+@pytest.mark.parametrize("name", ["self", "loop", "not a name", "messages"])
+async def test_names_that_no_template_variable_can_have_are_refused(name):
+    assert (await refused(chat_template_kwargs={name: 1}))["param"] == f"chat_template_kwargs.{name}"
+
+
+def nested(depth):
+    return b"[" * depth + b"]" * depth
+
+
+BEGIN = b'{"model": "m", "messages": [{"role": "user", "content": "x"}], '
+DEEP_SCHEMA = b'"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": {"a": %b}}}}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        BEGIN + b'"stop": %b}' % nested(100_000),
+        BEGIN + b'"tools": %b}' % nested(100_000),
+        BEGIN + b'"chat_template_kwargs": {"a": %b}}' % nested(900),
+        BEGIN + DEEP_SCHEMA % nested(100_000),
+        BEGIN + b'"stop": ' + b"[" * 100_000,
+        b'{"model": ' + b"[" * 100_000,
+    ],
+)
+async def test_what_is_nested_too_deeply_is_refused(body):
+    served = Served()
+    answer = await done(served.request("POST", "/v1/chat/completions", body))
+    assert answer.status == 400
+    assert answer.error["message"]
+
+
+async def test_the_name_of_an_unknown_model_is_cut():
+    answer = await Served().chat(model="x" * 100_000)
+    assert answer.status == 404
+    assert len(answer.body) < 1000
+
+
+async def test_the_name_of_an_unknown_field_is_cut():
+    assert len((await refused(**{"x" * 100_000: 1}))["message"]) < 500

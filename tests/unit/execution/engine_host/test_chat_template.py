@@ -135,3 +135,19 @@ def test_a_template_that_is_no_jinja():
 def test_a_model_without_a_template():
     with pytest.raises(InvalidRequest, match="/v1/completions"):
         rendered("")
+
+
+def test_a_template_that_fails_at_its_variables_blames_them():
+    template = "{{ messages[0].content }}{% if x %}{{ x + 1 }}{% endif %}"
+    with pytest.raises(InvalidRequest, match="chat_template_kwargs") as caught:
+        rendered(template, variables={"x": "text"})
+    assert caught.value.param == "chat_template_kwargs"
+
+
+def test_variables_that_are_nested_too_deeply_are_refused():
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(InvalidRequest, match="nested too deeply") as caught:
+        rendered("{% if x %}{{ x | tojson }}{% endif %}", variables={"x": deep})
+    assert caught.value.param == "chat_template_kwargs"

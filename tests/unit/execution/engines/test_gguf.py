@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.core.errors import SetupError
-from antiphon.execution.engines._gguf import read_metadata, read_tensors
+from antiphon.core.errors import ModelSourceError, SetupError
+from antiphon.execution.engines._gguf import make_sure_it_is_whole, read_metadata, read_tensors
 from tests.unit.execution.engines.gguf_files import write_gguf
 
 FIELDS = {
@@ -70,3 +70,15 @@ def test_refuses_lengths_that_cannot_be(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"nothing\.gguf"):
         read_metadata(str(tmp_path / "nothing.gguf"))
+
+
+def test_a_file_whose_tensors_are_cut_off_is_refused(tmp_path: Path) -> None:
+    path = Path(write_gguf(tmp_path / "m.gguf", FIELDS, [("first", (4, 64), 3, b"A" * 160), ("last", (32,), 0, b"B" * 128)]))
+    make_sure_it_is_whole(str(path))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with pytest.raises(ModelSourceError, match=rf"m\.gguf.*cut off: {len(whole) - 1} bytes, {len(whole)} expected.*models pull"):
+        make_sure_it_is_whole(str(path))
+    path.write_bytes(whole[:-200])
+    with pytest.raises(ModelSourceError, match="cut off"):
+        make_sure_it_is_whole(str(path))

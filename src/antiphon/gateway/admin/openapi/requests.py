@@ -42,7 +42,7 @@ class SamplingRequest(msgspec.Struct, frozen=True, kw_only=True):
     stop: Annotated[str | list[str] | None, Meta(description="Texts that end the answer; they are not part of it.")] = None
     presence_penalty: Penalty | None = None
     frequency_penalty: Penalty | None = None
-    repetition_penalty: Annotated[float, Meta(gt=0)] | None = None
+    repetition_penalty: Annotated[float, Meta(ge=0.01, le=10)] | None = None
     seed: Annotated[
         int | None, Meta(description="Makes sampling repeatable while an engine on this machine has no other work.")
     ] = None

@@ -36,6 +36,7 @@ def test_renaming_splices_bytes() -> None:
         b'{"mod\\u0065l":"a","user":"x\\"model\\": \\"a\\"","messages":[]}',
         b'{"tools":[{"model":"a"}],"model":"a"}',
         b'{"model":"\\u0061"}',
+        b'{"metadata":{"model":"a"},"mod\\u0065l":"a"}',
     ],
 )
 def test_renaming_is_not_fooled(body: bytes) -> None:
@@ -69,6 +70,7 @@ def test_asking_for_usage(body: bytes, options: dict[str, Any]) -> None:
         (b'{"model":"a","stream":"yes"}', "stream"),
         (b'{"model":"a","stream_options":{"include_usage":1}}', "stream_options.include_usage"),
         (b'\xff{"model":"a"}', None),
+        (b'{"model":"a","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", None),
     ],
 )
 def test_a_bad_body_is_refused_by_field(body: bytes, param: str | None) -> None:
@@ -86,11 +88,28 @@ def test_usage_of_an_answer_with_details() -> None:
         "completion_tokens_details": {"reasoning_tokens": 3},
     }
     expected = Usage(10, 5, 15, 4, 3)
-    assert wire.usage_of_answer(json.dumps({"usage": usage, "choices": [{"text": "}{"}]}).encode()) == expected
-    assert wire.usage_of_answer(json.dumps({"choices": [], "usage": usage}, indent=2).encode()) == expected
-    assert wire.usage_of_answer(b'{"choices":[]}') is None
-    assert wire.usage_of_answer(b'{"usage":null}') is None
-    assert wire.usage_of_answer(json.dumps({"usage": usage, "text": 'say "usage": {"prompt_tokens": 99}'}).encode()) == expected
+    assert wire.read_answer(json.dumps({"usage": usage, "choices": [{"text": "}{"}]}).encode()) == (expected, None)
+    assert wire.read_answer(b'{"choices":[]}') == (None, None)
+    assert wire.read_answer(b'{"usage":null,"error":{"code":1}}') == (None, {"code": 1})
+
+
+@pytest.mark.parametrize("count", ["-5", "9" * 400, "1.5", '"3"'])
+def test_a_count_that_is_none_is_no_usage(count: str) -> None:
+    body = b'{"choices":[],"usage":{"prompt_tokens":%s}}' % count.encode()
+    assert wire.read_answer(body) == (None, None)
+    assert wire.usage_of_stream(b"data: " + body + b"\n\n") is None
+
+
+@pytest.mark.parametrize("body", [b"", b"[1]", b'"x"', b"null", b"{", b"<html>", b'{"a":' * 5000 + b"1" + b"}" * 5000])
+def test_what_is_no_whole_object_is_unreadable(body: bytes) -> None:
+    with pytest.raises(wire.UNREADABLE):
+        wire.read_answer(body)
+
+
+def test_done_counts_as_an_event_only() -> None:
+    text = b'data: {"choices":[{"delta":{"content":"the word [DONE] is"}}]}\n\n'
+    assert wire.up_to_done(text) is None
+    assert wire.up_to_done(text + b"data:[DONE]\r\n\r\nmore") == text + b"data:[DONE]\r\n\r\n"
 
 
 def test_the_usage_chunk_is_taken_out_and_the_rest_keeps_its_bytes() -> None:
