@@ -182,9 +182,10 @@ def _copy(archive: zipfile.ZipFile, member: zipfile.ZipInfo, job: Fetch) -> Mode
 def _size_of(folder: Path) -> int:
     """Bytes of all files below a folder that somebody else is changing."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            total += path.stat().st_size if path.is_file() else 0
+    for place, _, names in os.walk(folder):  # pip makes and removes folders meanwhile; walk passes over what is gone
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(place, name)).st_size
     return total
 
 
