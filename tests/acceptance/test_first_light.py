@@ -17,6 +17,7 @@ import openai
 import pytest
 
 from antiphon.testing import MockUpstream
+from tests.acceptance.served import Server
 from tests.conftest import Need
 
 MODEL = "small"
@@ -44,29 +45,12 @@ class Product:
             "data_dir": str(folder / "data"),
         }
         (folder / "antiphon.yaml").write_text(json.dumps(rows))
-        self.said = ""
         self.process = subprocess.Popen(
             [sys.executable, "-m", "antiphon", "serve"], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
-        self._more = threading.Condition()
-        threading.Thread(target=self._listen, daemon=True).start()
-        self.url = self._wait_said(r"(http://127\.0\.0\.1:\d+)/v1")[1]
+        self._server = Server(self.process, PATIENCE)
+        self.url = self._server.wait_said(r"(http://127\.0\.0\.1:\d+)/v1")[1]
         self.client = openai.OpenAI(base_url=f"{self.url}/v1", api_key="none", max_retries=0, timeout=PATIENCE)
-
-    def _listen(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            with self._more:
-                self.said += line.decode()
-                self._more.notify_all()
-
-    def _wait_said(self, pattern: str) -> re.Match[str]:
-        deadline = time.monotonic() + PATIENCE
-        with self._more:
-            while not (match := re.search(pattern, self.said)):
-                assert self.process.poll() is None, self.said
-                assert self._more.wait(deadline - time.monotonic()), self.said
-        return match
 
     def get(self, path: str) -> bytes:
         with urllib.request.urlopen(self.url + path, timeout=30) as answer:

@@ -1,18 +1,16 @@
 """``antiphon serve`` in front of a scripted server, with nothing on this machine: start, answer, reload, end."""
 
-import re
 import signal
 import socket
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from antiphon.testing import MockUpstream
-from tests.acceptance.command_line import PATIENCE, CommandLine
+from tests.acceptance.command_line import CommandLine
+from tests.acceptance.served import Server
 
 CONFIG = """\
 server: {{port: 0, grace: 2, keys: [{{name: alice, key: "${{ALICE}}"}}]}}
@@ -21,39 +19,6 @@ providers:
 aliases: {{fast: mock-model, near: smollm2-135m-instruct}}
 models: [{{name: smollm2-135m-instruct, source: "file:nowhere.gguf"}}]
 """
-
-
-class Server:
-    """A running ``antiphon serve``; collects what it says."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self.said = ""
-        self._more = threading.Condition()
-        self._ended = False
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def wait_said(self, pattern: str) -> re.Match[str]:
-        deadline = time.monotonic() + PATIENCE
-        with self._more:
-            while not (match := re.search(pattern, self.said)):
-                assert not self._ended, self.said
-                assert self._more.wait(deadline - time.monotonic()), self.said
-        return match
-
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
-
-    def _listen(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            with self._more:
-                self.said += line.decode()
-                self._more.notify_all()
-        with self._more:
-            self._ended = True
-            self._more.notify_all()
 
 
 @pytest.fixture

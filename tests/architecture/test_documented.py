@@ -168,7 +168,7 @@ def test_the_checks_find_what_they_look_for(tmp_path):
     assert bad_fragments(tmp_path) == ["+two.fixed.md", "12.added.md"]
     assert LOOSE_ENDS.search("# TO" + "DO: later")
     assert MACHINE_PATHS.search('open("/ho' + 'me/me/file")')
-    assert not MACHINE_PATHS.search("https://host/home/page and ~/work/x and src/work/x")
+    assert not MACHINE_PATHS.search("https://host/home/page and ~/wo" + "rk/x and src/wo" + "rk/x")
 
 
 def test_the_quickstart_names_the_default_model_as_it_is() -> None:

@@ -218,14 +218,15 @@ class _StreamedAnswer(_Answer):
         except AntiphonError as error:
             self._fail(error)
             return
-        if not raw:
-            return
-        if b"[DONE]" in raw and (whole := wire.up_to_done(raw)) is not None:
-            self._pass_on(whole)
-            if not self._over:
-                self._end()
-            return
-        self._pass_on(raw)
+        if raw:
+            self._take(raw)
+
+    def _take(self, raw: bytes) -> None:
+        """Whole events: pass them on, up to ``[DONE]``, which ends the call."""
+        whole = wire.up_to_done(raw) if b"[DONE]" in raw else None
+        self._pass_on(raw if whole is None else whole)
+        if whole is not None and not self._over:
+            self._end()
 
     def _end(self) -> None:
         """The stream is complete, whatever may still come. The connection is left to its pool, which sees how it ends."""
@@ -276,15 +277,14 @@ class _StreamedAnswer(_Answer):
             return
         rest = self._splitter.rest()
         if rest.strip():
-            self._pass_on(rest + b"\n\n")
+            self._take(rest + b"\n\n")
             if self._over:
                 return
         tail = b"".join(self._tail)
-        if wire.up_to_done(tail) is None:
-            if not any(choice.finish_reason for chunk in wire.chunks(tail) if chunk for choice in chunk.choices):
-                self._fail(UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off"))
-                return
-            self._sink.frame(Frame(wire.DONE, True, "openai", wire.chunks))
+        if not any(choice.finish_reason for chunk in wire.chunks(tail) if chunk for choice in chunk.choices):
+            self._fail(UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off"))
+            return
+        self._sink.frame(Frame(wire.DONE, True, "openai", wire.chunks))
         self._end()
 
 

@@ -252,8 +252,12 @@ class _Connection(asyncio.Protocol, Timed):
             self._pool.wheel.set(self, math.inf if self._paused else self._pool.timeouts.idle)
 
     def _fail_inside(self, error: BaseException) -> None:
+        self._break(self._fault(error))
+
+    def _fault(self, error: BaseException) -> InternalError:
+        """What a call hears of a fault in whoever receives it; the log has the rest."""
         log.error("an answer of %s could not be taken", self._pool.origin, exc_info=error)
-        self._break(InternalError())
+        return InternalError()
 
     def eof_received(self) -> bool:
         return False
@@ -315,8 +319,7 @@ class _Connection(asyncio.Protocol, Timed):
                 try:
                     receiver.complete()
                 except Exception as error:  # as in data_received
-                    log.error("an answer of %s could not be taken", self._pool.origin, exc_info=error)
-                    receiver.broken(InternalError())
+                    receiver.broken(self._fault(error))
 
     # -- llhttp's callbacks
 
