@@ -12,7 +12,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import jinja2
 import msgspec
@@ -21,6 +21,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from antiphon.core.errors import InvalidRequest, SetupError, UnsupportedParameter
 from antiphon.core.ports import Engine
 from antiphon.execution.engine_host.requests import Message
+
+MAX_DEPTH: Final = 100
+"""Levels of what a conversation and its variables hand to the template."""
 
 _MARK = f"\ufdd0{secrets.token_hex(8)}\ufdd0"
 """Stands where a control token is cut. Nobody can guess it, so nobody can write it."""
@@ -116,14 +119,16 @@ class ChatTemplate:
         guarded: dict[str, Any] = self._guarded(fields)
         return guarded
 
-    def _guarded(self, value: Any) -> Any:
-        """``value`` with a mark inside every control token that a text in it spells."""
+    def _guarded(self, value: Any, depth: int = 0) -> Any:
+        """``value`` with a mark inside every control token that a text in it spells. Raises ValueError where it is too deep."""
+        if depth > MAX_DEPTH:
+            raise ValueError(f"they are nested deeper than {MAX_DEPTH} levels")
         if isinstance(value, str):
             return self._control.sub(lambda found: found[0][0] + _MARK + found[0][1:], value)
         if isinstance(value, Mapping):
-            return {self._guarded(key): self._guarded(item) for key, item in value.items()}
+            return {self._guarded(key): self._guarded(item, depth + 1) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._guarded(item) for item in value]
+            return [self._guarded(item, depth + 1) for item in value]
         return value
 
 

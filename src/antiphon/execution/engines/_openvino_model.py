@@ -29,11 +29,16 @@ def versions() -> str:
     return f"openvino {openvino.get_version()} genai {openvino_genai.get_version()}"
 
 
+def step_tokens(max_running: int) -> int:
+    """Tokens that one step works on: ``BATCHED_TOKENS``, but enough that prompts come in beside all running sequences."""
+    return max(BATCHED_TOKENS, max_running + BATCHED_TOKENS // 4)
+
+
 def scheduler(blocks: int, max_running: int = 1) -> openvino_genai.SchedulerConfig:
     """Continuous batching over a KV cache of fixed size: prompts in chunks between decoding steps, prefixes kept."""
     config = openvino_genai.SchedulerConfig()
     config.num_kv_blocks = blocks
-    config.max_num_batched_tokens = max(BATCHED_TOKENS, max_running + BATCHED_TOKENS // 4)
+    config.max_num_batched_tokens = step_tokens(max_running)
     config.dynamic_split_fuse = True
     config.enable_prefix_caching = True
     return config

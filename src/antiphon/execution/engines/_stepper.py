@@ -18,12 +18,14 @@ import msgspec
 from antiphon.core.errors import AntiphonError, CapacityError, EngineFailed, QueueFull
 from antiphon.core.ports import EngineStats, SamplingParams, TokenListener
 from antiphon.core.types import Usage
+from antiphon.execution.engines._prefixes import Prefixes
 
 log = logging.getLogger(__name__)
 
 LOOP_TURN: Final = 0.05
 """Seconds that the stepping thread gives an event loop to pass tokens on before it steps again."""
 _SMOOTHING: Final = 0.2
+_PIECE: Final = SamplingParams(max_tokens=1, temperature=0.0, ignore_eos=True)
 
 
 class Produced(msgspec.Struct, frozen=True):
@@ -43,7 +45,7 @@ class Batch(Protocol):
         """Take in a sequence. Raises AntiphonError where the library refuses it; the others go on."""
 
     def cancel(self, ticket: int) -> None:
-        """Drop a sequence at the next step."""
+        """Drop a sequence at the next step. Its prompt must have been computed, or the prefix cache may keep what was not."""
 
     def busy(self) -> bool:
         """Whether a step would do anything."""
@@ -65,10 +67,16 @@ class Limits(msgspec.Struct, frozen=True):
     max_waiting: int
     kv_blocks: int
     block_tokens: int
+    step_tokens: int
+    """Tokens, of prompts and of running sequences together, that one step may compute."""
 
     def blocks(self, tokens: int) -> int:
         """KV blocks that ``tokens`` tokens take."""
         return -(-tokens // self.block_tokens)
+
+    def whole(self, tokens: int) -> int:
+        """The part of ``tokens`` tokens that fills whole KV blocks."""
+        return tokens // self.block_tokens * self.block_tokens
 
 
 class Generation:
@@ -98,14 +106,29 @@ class Generation:
 
 
 class _Sequence:
-    __slots__ = ("generation", "index", "length", "seed", "started")
+    __slots__ = ("computed", "dropped", "generation", "goal", "ids", "index", "last_step", "seed")
 
     def __init__(self, generation: Generation, index: int, seed: int) -> None:
         self.generation = generation
         self.index = index
         self.seed = seed
-        self.length = len(generation.prompt)
-        self.started = False
+        self.ids: list[int] = []
+        self.computed = 0
+        """Tokens of the prompt that are in the KV cache, in whole blocks, as far as known."""
+        self.goal = 0
+        """Tokens of the prompt that the batch was given."""
+        self.last_step = 0
+        """The step that brought its last token."""
+        self.dropped = False
+
+    @property
+    def length(self) -> int:
+        return len(self.generation.prompt) + len(self.ids)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the batch was given the whole prompt, and so answers it."""
+        return self.goal == len(self.generation.prompt)
 
 
 class _News(msgspec.Struct, frozen=True):
@@ -141,6 +164,10 @@ class Stepper:
 
     The first sequence of a prompt goes ahead; the others follow once it has its first token, and so find the prompt in the prefix
     cache.
+
+    A step is given no more of prompts than it computes to the end. A longer prompt goes in by pieces of whole KV blocks, each a
+    sequence of its own that leaves its blocks in the prefix cache. So nothing is ever cancelled half computed, and what a
+    cancelled call still costs is one step.
     """
 
     def __init__(self, name: str, batch: Batch, limits: Limits) -> None:
@@ -156,6 +183,8 @@ class Stepper:
         self._waiting: deque[_Sequence] = deque()
         self._followers: deque[_Sequence] = deque()
         self._running: dict[int, _Sequence] = {}
+        self._prefixes = Prefixes(limits.block_tokens, limits.kv_blocks)
+        self._steps = 0
         self._news: list[_News] = []
         self._ticket = 0
         self._cache_usage = 0.0
@@ -208,6 +237,7 @@ class Stepper:
             while self._take():
                 self._admit()
                 if self._batch.busy():
+                    self._steps += 1
                     self._collect(self._batch.step())
                     self._cache_usage = self._batch.cache_usage()
                 self._pass_on()
@@ -234,33 +264,62 @@ class Stepper:
         self._waiting = deque(item for item in self._waiting if item.generation is not generation)
         self._followers = deque(item for item in self._followers if item.generation is not generation)
         for ticket in [ticket for ticket, item in self._running.items() if item.generation is generation]:
+            self._let_go(ticket)
+
+    def _let_go(self, ticket: int) -> None:
+        """Cancel a sequence, at once if the last step brought it a token, else as soon as one does: its prompt is computed then."""
+        sequence = self._running[ticket]
+        sequence.dropped = True
+        if sequence.last_step == self._steps:
             self._batch.cancel(ticket)
             del self._running[ticket]
 
     def _admit(self) -> None:
         limits = self._limits
         held = sum(limits.blocks(item.length + 1) for item in self._running.values())
-        while len(self._running) < limits.max_running:
+        room = limits.step_tokens - len(self._running)
+        while len(self._running) < limits.max_running and room > 0:
             queue = self._followers or self._waiting
             if not queue:
                 return
-            needed = limits.blocks(queue[0].length + 1)
+            sequence = queue[0]
+            needed = limits.blocks(sequence.length + 1)
             if self._running and held + needed > limits.kv_blocks:
                 return
-            sequence = queue.popleft()
+            sequence.computed = max(sequence.computed, self._prefixes.known(sequence.generation.prompt))
+            sequence.goal = self._reach(sequence, room)
+            if sequence.goal <= sequence.computed < len(sequence.generation.prompt):
+                return
+            queue.popleft()
             if self._start(sequence):
                 held += needed
+                room -= max(1, sequence.goal - sequence.computed)
+
+    def _reach(self, sequence: _Sequence, room: int) -> int:
+        """How many tokens of the prompt there are after a step that has room for ``room`` more of them.
+
+        The end of a seeded prompt is always computed by itself, so that it rounds alike whether or not the rest was cached.
+        """
+        whole = len(sequence.generation.prompt)
+        body = self._limits.whole(whole - 1)
+        alone = sequence.generation.params.seed is None or sequence.computed >= body
+        if alone and whole - sequence.computed <= room:
+            return whole
+        return min(body, self._limits.whole(sequence.computed + room))
 
     def _start(self, sequence: _Sequence) -> bool:
         generation = sequence.generation
         self._ticket += 1
         try:
-            self._batch.add(self._ticket, generation.prompt, generation.params, sequence.seed)
+            if sequence.complete:
+                self._batch.add(self._ticket, generation.prompt, generation.params, sequence.seed)
+            else:
+                self._batch.add(self._ticket, generation.prompt[: sequence.goal], _PIECE, 0)
         except AntiphonError as error:
             self._fail(generation, error)
             return False
         self._running[self._ticket] = sequence
-        if sequence.index == 0:
+        if sequence.index == 0 and sequence.complete:
             self._prompted += len(generation.prompt)
         return True
 
@@ -273,23 +332,38 @@ class Stepper:
             sequence = self._running.get(item.ticket)
             if sequence is None:
                 continue
-            generation = sequence.generation
-            count = len(item.ids)
-            sequence.length += count
-            generation.produced += count
-            self._generated += count
-            if not sequence.started and sequence.index == 0 and count:
-                self._followers.extend(generation.sequences[1:])
-            sequence.started = sequence.started or count > 0
-            if item.end == "memory":
-                self._fail(generation, _out_of_cache(self.name))
-                continue
-            self._news.append(self._news_of(generation, sequence, item))
+            sequence.last_step = self._steps
+            if item.end:
+                del self._running[item.ticket]
+            if sequence.dropped:
+                if not item.end:
+                    self._let_go(item.ticket)
+            elif item.end == "memory":
+                self._fail(sequence.generation, _out_of_cache(self.name))
+            elif sequence.complete:
+                self._news.append(self._news_of(sequence, item))
+            else:
+                self._go_on(sequence)
 
-    def _news_of(self, generation: Generation, sequence: _Sequence, item: Produced) -> _News:
+    def _go_on(self, sequence: _Sequence) -> None:
+        """Put a prompt of which a piece was computed back to where it was in its queue."""
+        sequence.computed = sequence.goal
+        self._prefixes.add(sequence.generation.prompt[: sequence.goal])
+        queue = self._waiting if sequence.index == 0 else self._followers
+        queue.appendleft(sequence)
+
+    def _news_of(self, sequence: _Sequence, item: Produced) -> _News:
+        generation, count = sequence.generation, len(item.ids)
+        if count and not sequence.ids:
+            self._prefixes.add(generation.prompt)
+            if sequence.index == 0:
+                self._followers.extend(generation.sequences[1:])
+        sequence.ids.extend(item.ids)
+        generation.produced += count
+        self._generated += count
         usage = None
         if item.end:
-            del self._running[item.ticket]
+            self._prefixes.add([*generation.prompt, *sequence.ids[:-1]])
             generation.unfinished -= 1
             if not generation.unfinished:
                 usage = generation.usage()

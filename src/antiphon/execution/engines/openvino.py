@@ -24,6 +24,7 @@ from antiphon.execution.engines._openvino_model import (
     capacity,
     make_card,
     scheduler,
+    step_tokens,
     versions,
 )
 from antiphon.execution.engines._openvino_pipeline import BLOCK_TOKENS, OpenVinoBatch, schema_of
@@ -193,7 +194,8 @@ def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> 
     )
     checker = SchemaChecker(tokenizer, card.vocabulary, card.end_ids)
     batch = OpenVinoBatch(pipeline, card.end_ids, card.eos_id)
-    limits = Limits(max(1, options.max_running), max(0, options.max_waiting), blocks, BLOCK_TOKENS)
+    running = max(1, options.max_running)
+    limits = Limits(running, max(0, options.max_waiting), blocks, BLOCK_TOKENS, step_tokens(running))
     stepper = Stepper(options.model, batch, limits)
     return OpenVinoEngine(info, tokenizer, card.pieces, stepper, SchemaQueue(options.model, checker, check_form))
 

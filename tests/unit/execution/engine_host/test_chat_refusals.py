@@ -234,7 +234,7 @@ DEEP_SCHEMA = b'"response_format": {"type": "json_schema", "json_schema": {"name
     [
         BEGIN + b'"stop": %b}' % nested(100_000),
         BEGIN + b'"tools": %b}' % nested(100_000),
-        BEGIN + b'"chat_template_kwargs": {"a": %b}}' % nested(900),
+        BEGIN + b'"chat_template_kwargs": {"a": %b}}' % nested(101),
         BEGIN + DEEP_SCHEMA % nested(100_000),
         BEGIN + b'"stop": ' + b"[" * 100_000,
         b'{"model": ' + b"[" * 100_000,

@@ -148,6 +148,6 @@ def test_variables_that_are_nested_too_deeply_are_refused():
     deep = []
     for _ in range(5000):
         deep = [deep]
-    with pytest.raises(InvalidRequest, match="nested too deeply") as caught:
+    with pytest.raises(InvalidRequest, match="nested deeper than 100 levels") as caught:
         rendered("{% if x %}{{ x | tojson }}{% endif %}", variables={"x": deep})
     assert caught.value.param == "chat_template_kwargs"

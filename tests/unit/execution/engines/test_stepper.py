@@ -115,9 +115,15 @@ class Bench:
             await asyncio.sleep(0.002)
 
 
-def bench(test: Callable[[Bench], Awaitable[None]], max_running: int = 8, max_waiting: int = 8, kv_blocks: int = 1000) -> None:
+def bench(
+    test: Callable[[Bench], Awaitable[None]],
+    max_running: int = 8,
+    max_waiting: int = 8,
+    kv_blocks: int = 1000,
+    step_tokens: int = 1000,
+) -> None:
     async def go() -> None:
-        it = Bench(Limits(max_running, max_waiting, kv_blocks, block_tokens=4))
+        it = Bench(Limits(max_running, max_waiting, kv_blocks, block_tokens=4, step_tokens=step_tokens))
         try:
             await asyncio.wait_for(test(it), 20)
         finally:
@@ -372,7 +378,7 @@ def test_one_call_to_the_loop_per_step_tells_all_sequences() -> None:
 
 
 def test_a_closed_loop_does_not_stop_the_engine() -> None:
-    it = Bench(Limits(8, 8, 1000, 4))
+    it = Bench(Limits(8, 8, 1000, 4, 1000))
 
     async def leave() -> None:
         it.start(SamplingParams(max_tokens=10**6))
@@ -385,3 +391,72 @@ def test_a_closed_loop_does_not_stop_the_engine() -> None:
     asyncio.run(leave())
     asyncio.run(stay())
     it.stepper.close()
+
+
+def test_a_long_prompt_goes_in_by_whole_blocks_beside_those_that_run() -> None:
+    async def test(it: Bench) -> None:
+        it.batch.go.clear()
+        running, _ = it.start(SamplingParams(max_tokens=20), prompt=[1] * 3)
+        await it.until(lambda: it.stepper.stats().running == 1)
+        long, _ = it.start(SamplingParams(max_tokens=2), prompt=range(100, 130))
+        short, _ = it.start(SamplingParams(max_tokens=2), prompt=[2] * 5)
+        it.batch.go.set()
+        await asyncio.gather(*(heard.over.wait() for heard in (running, long, short)))
+        assert [length for length, _ in it.batch.added] == [3, 12, 24, 30, 5]
+        assert long.ids == {0: [0, 1]}
+        assert long.usage == Usage(prompt_tokens=30, completion_tokens=2, total_tokens=32)
+        assert it.stepper.stats().prompt_tokens == 38
+
+    bench(test, step_tokens=14)
+
+
+def test_what_is_known_of_a_prompt_takes_no_room() -> None:
+    async def test(it: Bench) -> None:
+        for prompt in (range(30), range(33), range(40)):
+            heard, _ = it.start(SamplingParams(max_tokens=6, n=2), prompt=prompt)
+            await heard.over.wait()
+        assert [length for length, _ in it.batch.added] == [12, 24, 30, 30, 33, 33, 40, 40]
+
+    bench(test, step_tokens=14)
+
+
+def test_the_end_of_a_seeded_prompt_is_computed_alone() -> None:
+    async def test(it: Bench) -> None:
+        for prompt, seed in ((range(10), 1), (range(10), 1), (range(50, 58), 1), (range(60, 70), None)):
+            heard, _ = it.start(SamplingParams(max_tokens=1, seed=seed), prompt=prompt)
+            await heard.over.wait()
+        assert [length for length, _ in it.batch.added] == [8, 10, 10, 4, 8, 10]
+
+    bench(test)
+
+
+def test_what_is_half_computed_is_cancelled_once_it_is_whole() -> None:
+    async def test(it: Bench) -> None:
+        it.batch.go.clear()
+        heard, generation = it.start(SamplingParams(max_tokens=10**6), prompt=[1] * 5)
+        await it.until(lambda: it.stepper.stats().running == 1)
+        generation.cancel()
+        later, _ = it.start(SamplingParams(max_tokens=2))
+        await it.until(lambda: it.stepper.stats().running == 2)
+        assert it.batch.cancelled == []
+        it.batch.go.set()
+        await later.over.wait()
+        assert len(it.batch.cancelled) == 1
+        await it.until(lambda: it.stepper.stats().running == 0)
+        assert heard.ids == {}
+
+    bench(test)
+
+
+def test_a_cancelled_prompt_is_given_no_further_piece() -> None:
+    async def test(it: Bench) -> None:
+        it.batch.go.clear()
+        _, generation = it.start(SamplingParams(max_tokens=2), prompt=[1] * 500)
+        await it.until(lambda: it.stepper.stats().running == 1)
+        generation.cancel()
+        later, _ = it.start(SamplingParams(max_tokens=1))
+        it.batch.go.set()
+        await later.over.wait()
+        assert [length for length, _ in it.batch.added] == [20, 3]
+
+    bench(test, step_tokens=20)
