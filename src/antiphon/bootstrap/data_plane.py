@@ -1,7 +1,6 @@
 """Composes what a data-plane worker serves from the settings."""
 
 import logging
-from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import msgspec
@@ -35,7 +34,7 @@ log = logging.getLogger(__name__)
 class DataPlane:
     """What a worker serves, and the counters that it shares with its own stats."""
 
-    def __init__(self, settings: Settings, run_dir: str, wheel: DeadlineWheel, observers: Sequence[Observer]) -> None:
+    def __init__(self, settings: Settings, run_dir: str, wheel: DeadlineWheel, observer: Observer) -> None:
         self._wheel = wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
@@ -47,7 +46,7 @@ class DataPlane:
             "choose": pipeline.choose(directory),
             "execute": pipeline.execute,
             "settle": self.in_flight.settle,
-            "tell": pipeline.tell(observers),
+            "tell": pipeline.tell(observer),
         }
         if keys:
             runs["identify"] = pipeline.identify(keys)

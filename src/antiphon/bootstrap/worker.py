@@ -11,8 +11,8 @@ import msgspec
 from antiphon.bootstrap.data_plane import DataPlane
 from antiphon.bootstrap.process import Child, run, socket_path
 from antiphon.config import Settings
-from antiphon.core.ports import Observer
 from antiphon.gateway import app
+from antiphon.observability.batch import Batch
 from antiphon.observability.call_log import CallLog, DescriptorSink
 from antiphon.observability.metrics import CallMetrics
 from antiphon.transport.deadlines import DeadlineWheel
@@ -30,15 +30,16 @@ async def main(child: Child) -> None:
     spec, server_settings = child.spec, child.spec.settings.server
     metrics = CallMetrics(_names(spec.settings))
     call_log = CallLog(DescriptorSink(sys.stderr.fileno())) if server_settings.log_calls else None
-    observers: list[Observer] = [metrics, call_log] if call_log is not None else [metrics]
-    data_plane = DataPlane(spec.settings, spec.run_dir, DeadlineWheel(asyncio.get_running_loop()), observers)
+    wheel = DeadlineWheel(asyncio.get_running_loop())
+    finished = Batch([metrics, call_log] if call_log is not None else [metrics], wheel)
+    data_plane = DataPlane(spec.settings, spec.run_dir, wheel, finished)
     limits = ServerLimits(
         max_body_bytes=server_settings.max_body_mb << 20,
         header_timeout=server_settings.header_timeout,
         keep_alive=server_settings.keep_alive,
     )
     server = HttpServer(data_plane.app, limits, app.refuse)
-    stats = HttpServer(_stats(metrics, call_log, data_plane))
+    stats = HttpServer(_stats(finished, metrics, call_log, data_plane))
     await stats.listen(unix_listener(socket_path(spec.run_dir, spec.name)))
     for fd in spec.listen_fds:
         await server.listen(socket.socket(fileno=fd))
@@ -49,6 +50,7 @@ async def main(child: Child) -> None:
     await server.drain(server_settings.grace)
     await stats.close()
     await data_plane.close()
+    finished.flush()
     if call_log is not None:
         call_log.close()
 
@@ -59,11 +61,12 @@ def _names(settings: Settings) -> set[str]:
     return served | set(settings.aliases) | {settings.embeddings.name}
 
 
-def _stats(metrics: CallMetrics, call_log: CallLog | None, data_plane: DataPlane) -> Handler:
+def _stats(finished: Batch, metrics: CallMetrics, call_log: CallLog | None, data_plane: DataPlane) -> Handler:
     """Handler of the private socket: the counters, for the control plane."""
     encode = msgspec.json.Encoder().encode
 
     def handle(_: Request, responder: Responder) -> None:
+        finished.flush()
         snapshot = metrics.snapshot(
             in_flight=data_plane.in_flight.count, call_log_lost=call_log.lost if call_log is not None else 0
         )

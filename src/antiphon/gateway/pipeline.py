@@ -13,7 +13,7 @@ such stages. Entering stages run until the model has been started; closing stage
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -134,7 +134,7 @@ class InFlight:
             self.count -= 1
 
 
-def tell(observers: Sequence[Observer]) -> Run:
+def tell(observer: Observer) -> Run:
     """Stage 11."""
 
     def run(exchange: Exchange) -> None:
@@ -156,7 +156,6 @@ def tell(observers: Sequence[Observer]) -> Run:
             exchange.usage,
             len(trail),
         )
-        for observer in observers:
-            observer.call_finished(event)
+        observer.call_finished(event)
 
     return run

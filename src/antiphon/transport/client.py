@@ -135,8 +135,8 @@ class _Connection(asyncio.Protocol, Timed):
         "_exchange",
         "_head_bytes",
         "_headed",
-        "_headers",
         "_keep_alive",
+        "_lines",
         "_parser",
         "_paused",
         "_pool",
@@ -154,7 +154,7 @@ class _Connection(asyncio.Protocol, Timed):
         self._transport: asyncio.Transport | None = None
         self._parser: Any = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
-        self._headers: list[tuple[bytes, bytes]] = []
+        self._lines: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
         self._sized = False
         self._seen = False
@@ -223,7 +223,8 @@ class _Connection(asyncio.Protocol, Timed):
         self._transport = transport  # type: ignore[assignment]  # uvloop's transports are not subclasses of asyncio.Transport
 
     def data_received(self, data: bytes) -> None:
-        if self._exchange is None:
+        exchange = self._exchange
+        if exchange is None:
             self.abandon()  # bytes that nobody asked for: this connection cannot be trusted any more
             return
         self._seen = True
@@ -231,8 +232,11 @@ class _Connection(asyncio.Protocol, Timed):
             self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
-            if self._chunks:
-                self._deliver()
+            chunks = self._chunks
+            if chunks:
+                self._chunks = []
+                if exchange.receiver is not None:
+                    exchange.receiver.data(chunks[0] if len(chunks) == 1 else b"".join(chunks))
         except httptools.HttpParserCallbackError as error:
             self._fail_inside(error.__context__ or error)
             return
@@ -283,13 +287,6 @@ class _Connection(asyncio.Protocol, Timed):
         when = "in the middle of its answer" if self._seen else "before it answered"
         exchange.fail(UpstreamBroken(f"{self._pool.origin} closed the connection {when}"))
 
-    def _deliver(self) -> None:
-        chunks = self._chunks
-        data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        chunks.clear()
-        if self._exchange is not None and self._exchange.receiver is not None:
-            self._exchange.receiver.data(data)
-
     def _break(self, error: AntiphonError) -> None:
         exchange, self._exchange = self._exchange, None
         self.abandon()
@@ -328,21 +325,21 @@ class _Connection(asyncio.Protocol, Timed):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._headed:  # what comes later are trailers, or an answer that nobody asked for
-            self._headers.append((name.lower(), value))
+            self._lines.append((name, value))
 
     def on_headers_complete(self) -> None:
         if self._complete:
             return
-        headers, self._headers = self._headers, []
+        lines, self._lines = self._lines, []
         status = self._parser.get_status_code()
         if status < 200:
             return
         self._headed = True
         exchange = self._exchange
         if exchange is not None and exchange.receiver is not None:
-            kept = tuple([field for field in headers if field[0] not in _HOP_BY_HOP])
-            self._sized = len(kept) < len(headers) and _sized(headers)
-            exchange.receiver.head(status, kept)
+            kept = [(name, value) for line, value in lines if (name := line.lower()) not in _HOP_BY_HOP]
+            self._sized = len(kept) < len(lines) and _sized(lines)
+            exchange.receiver.head(status, tuple(kept))
 
     def on_body(self, body: bytes) -> None:
         if not self._complete:
@@ -354,9 +351,10 @@ class _Connection(asyncio.Protocol, Timed):
             self._keep_alive = self._parser.should_keep_alive()  # llhttp forgets it once this callback has returned
 
 
-def _sized(headers: list[tuple[bytes, bytes]]) -> bool:
+def _sized(lines: list[tuple[bytes, bytes]]) -> bool:
     """Whether the body tells its own end; otherwise it ends with the connection (RFC 9112, section 6.3)."""
-    for name, value in headers:  # noqa: SIM110 - a generator inside any() costs more than the rest of the head
+    for line, value in lines:
+        name = line.lower()
         if name == b"content-length" or (name == b"transfer-encoding" and b"chunked" in value.lower()):
             return True
     return False

@@ -45,7 +45,7 @@ class DeadlineWheel:
 
     def _put(self, item: Timed, deadline: float) -> None:
         slot = int(deadline / TICK) + 1
-        item._due = slot * TICK
+        item._due = (slot - 1) * TICK
         self._buckets.setdefault(slot, []).append(item)
         if not self._running:
             self._running = True
@@ -58,7 +58,7 @@ class DeadlineWheel:
         last = int(now / TICK)
         while self._next <= last:
             for item in self._buckets.pop(self._next, ()):
-                if item._due != self._next * TICK:
+                if item._due != (self._next - 1) * TICK:
                     continue  # this item was moved to an earlier bucket, and from there onwards
                 item._due = math.inf
                 if item.deadline <= now:

@@ -183,8 +183,9 @@ class Responder:
         self.listener = None
 
     def _finish(self) -> None:
-        connection = self._connection
-        self.detach()
+        connection, self._connection = self._connection, None
+        self.closed = True
+        self.listener = None
         if connection is not None:
             connection.answered(self._keep_alive)
 
@@ -214,11 +215,11 @@ class _Connection(asyncio.Protocol, Timed):
         "_body",
         "_closing",
         "_current",
-        "_fields",
         "_head_bytes",
         "_headers",
         "_in_head",
         "_late",
+        "_lines",
         "_paused",
         "_parser",
         "_refused",
@@ -237,6 +238,7 @@ class _Connection(asyncio.Protocol, Timed):
         self._parser: Any = httptools.HttpRequestParser(self)
         self._current: Responder | None = None
         self._backlog: deque[tuple[Request, Responder]] = deque()
+        self._lines: list[tuple[bytes, bytes]] = []
         self._headers: dict[bytes, bytes] = {}
         self._target = b""
         self._body: list[bytes] = []
@@ -245,7 +247,6 @@ class _Connection(asyncio.Protocol, Timed):
         self._in_head = True
         self._late = False
         self._timed = False
-        self._fields = 0
         self._refused = 0
         self._closing = False
         self._paused = False
@@ -291,7 +292,7 @@ class _Connection(asyncio.Protocol, Timed):
         method, version = self._parser.get_method(), self._parser.get_http_version()
         fields = b"".join(b"%b: %b\r\n" % field for field in self._headers.items() if field[0] not in _OFFER)
         head = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self._target, version.encode(), fields)
-        self._headers, self._target, self._fields = {}, b"", 0
+        self._headers, self._target, self._lines = {}, b"", []
         self._in_head = True
         return head
 
@@ -310,6 +311,8 @@ class _Connection(asyncio.Protocol, Timed):
                 self._refused = self._refused or 413
             elif self._headers.get(b"expect", b"").lower() == b"100-continue" and self._current is None and not self._body:
                 self.write(_CONTINUE)
+        elif len(self._lines) > MAX_FIELDS:
+            self._refused = self._refused or 431
         if not self._in_head and self._current is None:
             self.server.wheel.set(self, limits.body_timeout)
         self._late = not self._in_head
@@ -364,22 +367,16 @@ class _Connection(asyncio.Protocol, Timed):
         self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._fields += 1
-        if not self._in_head or self._fields > MAX_FIELDS:  # trailers are of no use here; both are held to the limits
-            self._size += len(name) + len(value)
-            if self._in_head or self._size > self.server.limits.max_body_bytes:
-                self._refused = self._refused or 431
-            return
-        name = name.lower()
-        headers = self._headers
-        headers[name] = value if name not in headers else headers[name] + b", " + value
+        self._lines.append((name, value))
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        lines, self._lines = self._lines, []  # lines that follow are trailers, which are of no use here
+        headers = {name.lower(): value for name, value in lines}
+        self._headers = headers if len(headers) == len(lines) else _joined(lines)
         limit = self.server.limits.max_header_bytes
-        if (
-            self._head_bytes > limit
-            and sum(len(name) + len(value) for name, value in self._headers.items()) + len(self._target) > limit
+        if len(lines) > MAX_FIELDS or (
+            self._head_bytes > limit and sum(len(name) + len(value) for name, value in lines) + len(self._target) > limit
         ):
             self._refused = 431
 
@@ -397,10 +394,10 @@ class _Connection(asyncio.Protocol, Timed):
         parser, headers = self._parser, self._headers
         if b"upgrade" in headers and parser.should_upgrade():
             return  # ``_take_without_offer`` reads it again
-        if parser.get_method() == b"CONNECT":
+        method = parser.get_method()
+        if method == b"CONNECT":
             self._refused = 400
             return
-        method = parser.get_method()
         keep_alive = parser.should_keep_alive()
         old_http = (not keep_alive or b"connection" in headers) and parser.get_http_version() == "1.0"
         body = self._body
@@ -413,7 +410,8 @@ class _Connection(asyncio.Protocol, Timed):
         self._head_bytes = 0
         self._in_head = True
         self._late = self._timed = False
-        self._fields = 0
+        if self._lines:
+            self._lines = []
         if self._current is None:
             self.deadline = math.inf
             self._current = responder
@@ -477,6 +475,15 @@ class _Connection(asyncio.Protocol, Timed):
             self._current = responder
             self.server.refuse(status, responder)
         self.close()
+
+
+def _joined(lines: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Headers of which some are repeated."""
+    headers: dict[bytes, bytes] = {}
+    for field, value in lines:
+        name = field.lower()
+        headers[name] = value if name not in headers else headers[name] + b", " + value
+    return headers
 
 
 def _plain_refusal(status: int, responder: Responder) -> None:

@@ -49,7 +49,7 @@ class Door:
             "choose": pipeline.choose(directory),
             "execute": pipeline.execute,
             "settle": self.in_flight.settle,
-            "tell": pipeline.tell([self.heard]),
+            "tell": pipeline.tell(self.heard),
             **stages,
         }
         self.pipeline = Pipeline(runs, lambda _, error: self.reported.append(error))

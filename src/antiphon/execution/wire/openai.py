@@ -124,7 +124,13 @@ class _Usage(msgspec.Struct, gc=False):
 class Answer(msgspec.Struct, gc=False):
     """An answer in one piece, as far as the gateway looks into it."""
 
-    usage: Any = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+class _OddAnswer(msgspec.Struct, gc=False):
+    """One whose usage is not as it should be."""
+
     error: Any = None
 
 
@@ -157,6 +163,7 @@ class Chunk(msgspec.Struct):
 
 
 _decode_answer = msgspec.json.Decoder(Answer).decode
+_decode_odd_answer = msgspec.json.Decoder(_OddAnswer).decode
 _decode_usage = msgspec.json.Decoder(_Usage).decode
 _decode_chunk = msgspec.json.Decoder(Chunk).decode
 
@@ -177,13 +184,11 @@ def _usage(found: _Usage | None) -> Usage | None:
 
 def read_answer(body: bytes) -> tuple[Usage | None, Any]:
     """Usage and error of an answer that was not streamed, each None where it tells none. Raises one of ``UNREADABLE``."""
-    answer = _decode_answer(body)
-    if not isinstance(answer.usage, dict):
-        return None, answer.error
     try:
-        return _usage(msgspec.convert(answer.usage, _Usage)), answer.error
+        answer = _decode_answer(body)
     except msgspec.ValidationError:
-        return None, answer.error
+        return None, _decode_odd_answer(body).error
+    return _usage(answer.usage), answer.error
 
 
 def each_chunk(raw: bytes) -> Iterator[Chunk | None]:
