@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 LOOP_TURN: Final = 0.05
 """Seconds that the stepping thread gives an event loop to pass tokens on before it steps again."""
+LOOP_TURNS: Final = 2
+"""Turns of the event loop until what listeners wrote is on its way, and what arrived meanwhile has been read."""
 _SMOOTHING: Final = 0.2
 _PIECE: Final = SamplingParams(max_tokens=1, temperature=0.0, ignore_eos=True)
 
@@ -418,7 +420,14 @@ def _tell(batch: list[_News], told: threading.Event) -> None:
         except Exception:  # a listener's border: one that fails must not silence the others
             log.exception("a listener failed; its generation is cancelled")
             news.generation.cancel()
-    told.set()
+    _after(LOOP_TURNS, told)
+
+
+def _after(turns: int, told: threading.Event) -> None:
+    if turns:
+        asyncio.get_running_loop().call_soon(_after, turns - 1, told)
+    else:
+        told.set()
 
 
 def _out_of_cache(name: str) -> AntiphonError:
