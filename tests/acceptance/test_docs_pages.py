@@ -15,6 +15,7 @@ from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import MetricsSnapshot
+from antiphon.storage.memory_records import MemoryRecordStore
 
 FLAGS = (
     "--no-sandbox",
@@ -53,7 +54,8 @@ async def ready(_request: Request) -> Response:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The control plane on a free loopback port, with stand-ins for the two paths of the data plane that the pages ask."""
-    app = Starlette(routes=[Route("/v1/models", models), Route("/ready", ready), Mount("/", create_app(NoSources()))])
+    control = create_app(NoSources(), MemoryRecordStore())
+    app = Starlette(routes=[Route("/v1/models", models), Route("/ready", ready), Mount("/", control)])
     started = threading.Event()
     server = Server(configure(app, grace=1.0), started.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()))

@@ -19,6 +19,7 @@ from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import MetricsSnapshot
+from antiphon.storage.memory_records import MemoryRecordStore
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, fetch
 
 KEEP_ALIVE = 300
@@ -99,7 +100,9 @@ async def main(child: Child) -> None:
     """Serve until the process is asked to stop, then finish what was begun within the grace."""
     spec = child.spec
     sources = SocketSources(spec.run_dir)
-    config = configure(create_app(sources), spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name))
+    config = configure(
+        create_app(sources, MemoryRecordStore()), spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name)
+    )
     server = Server(config, child.ready)
     stopper = asyncio.create_task(_stop(child.stopping, server))
     try:

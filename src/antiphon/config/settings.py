@@ -75,6 +75,8 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that a caller has to send the head of a request."""
     log_calls: bool = True
     """Log one line per finished call to stderr. Neither prompts nor answers are in it."""
+    event_spill_mb: Annotated[int, Meta(ge=1, le=1 << 20)] = 256
+    """MiB of finished calls that each worker keeps in `data_dir` while the control plane does not take them."""
     keys: tuple[KeySettings, ...] = ()
     """Keys of the callers. With none, whoever reaches the listen address may call."""
 

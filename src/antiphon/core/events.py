@@ -29,3 +29,13 @@ class CallFinished(msgspec.Struct, frozen=True, gc=False):
     usage: Usage
     attempts: int
     """Models tried."""
+
+
+class EventBundle(msgspec.Struct, frozen=True, gc=False):
+    """Events of one process on their way to where they are recorded. Travels as MessagePack."""
+
+    instance: str
+    """Names this life of the process."""
+    number: int
+    """Counts the bundles of this life, from 1. A bundle may arrive twice and late; instance and number tell."""
+    events: tuple[CallFinished, ...]

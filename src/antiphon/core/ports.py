@@ -179,3 +179,20 @@ class Observer(Protocol):
     """Hears one event per finished call. It must return within microseconds."""
 
     def call_finished(self, event: CallFinished) -> None: ...
+
+
+class EventSink(Protocol):
+    """Takes bundles of events to where they are recorded."""
+
+    async def send(self, bundle: bytes) -> None:
+        """Hand over an ``EventBundle`` as MessagePack. Raises AntiphonError where it may not have been taken."""
+
+
+class RecordStore(Protocol):
+    """Keeps what is known of finished calls. Its methods may block."""
+
+    def add(self, events: Sequence[CallFinished]) -> None:
+        """Record calls, all of them or none. Raises AntiphonError where that cannot be done now."""
+
+    def recent(self, limit: int, model: str = "") -> Sequence[CallFinished]:
+        """The last calls, latest first; of one model, as callers name it, where ``model`` is not empty."""

@@ -125,6 +125,17 @@ def _gateway(snapshot: MetricsSnapshot) -> Iterable[Metric]:
     yield CounterMetricFamily(
         "antiphon_call_log_lost", "Records that the call log had to give up.", value=_number(snapshot.call_log_lost)
     )
+    events = snapshot.events
+    yield CounterMetricFamily(
+        "antiphon_events_delivered", "Finished calls told to the control plane.", value=_number(events.delivered)
+    )
+    yield CounterMetricFamily(
+        "antiphon_events_spilled", "Finished calls kept on disk until the control plane takes them.", value=_number(events.spilled)
+    )
+    yield CounterMetricFamily("antiphon_events_lost", "Finished calls that could not be told.", value=_number(events.lost))
+    yield GaugeMetricFamily(
+        "antiphon_events_spill_bytes", "Bytes of events on disk, still to be delivered.", value=_number(events.waiting_bytes)
+    )
 
 
 def _engine_load(engines: Sequence[EngineSample]) -> Iterable[Metric]:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from antiphon.core.events import CallFinished
+from antiphon.observability.events.report import NOTHING_SENT, PipeReport
 
 DURATION_BOUNDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 """Upper bounds, s, as OpenTelemetry's conventions for generative AI advise for ``gen_ai.server.request.duration``."""
@@ -72,7 +73,13 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
     """Calls being answered at this moment."""
     call_log_lost: int = 0
     """Records that the call log had to give up."""
+    events: PipeReport = NOTHING_SENT
+    """What became of the events of finished calls."""
     series: tuple[SeriesSnapshot, ...] = ()
+
+    def at_rest(self) -> "MetricsSnapshot":
+        """What stays of these numbers when the process does not answer: the counters."""
+        return msgspec.structs.replace(self, in_flight=0, events=msgspec.structs.replace(self.events, waiting_bytes=0))
 
 
 class _Series:
@@ -196,12 +203,13 @@ class CallMetrics:
         if usage.reasoning_tokens:
             row.reasoning_tokens += usage.reasoning_tokens
 
-    def snapshot(self, *, in_flight: int = 0, call_log_lost: int = 0) -> MetricsSnapshot:
-        """A copy of all counts, with what others count: the calls under way, the losses of the call log."""
+    def snapshot(self, *, in_flight: int = 0, call_log_lost: int = 0, events: PipeReport = NOTHING_SENT) -> MetricsSnapshot:
+        """A copy of all counts, with what others count: the calls under way, the losses of the call log, the events' way."""
         return MetricsSnapshot(
             instance=self._instance,
             in_flight=in_flight,
             call_log_lost=call_log_lost,
+            events=events,
             series=tuple(row.snapshot(key) for key, row in self._rows.items()),
         )
 
@@ -214,13 +222,15 @@ def merge(snapshots: Iterable[MetricsSnapshot], max_series: int = MAX_SERIES) ->
     """The sum of several processes' counts; it names no instance."""
     table = _Table(max_series)
     in_flight = lost = 0
+    events = NOTHING_SENT
     for snapshot in snapshots:
+        events += snapshot.events
         in_flight += snapshot.in_flight
         lost += snapshot.call_log_lost
         for series in snapshot.series:
             table.find_or_make(series.key).add(series)
     return MetricsSnapshot(
-        in_flight=in_flight, call_log_lost=lost, series=tuple(row.snapshot(key) for key, row in table.rows.items())
+        in_flight=in_flight, call_log_lost=lost, events=events, series=tuple(row.snapshot(key) for key, row in table.rows.items())
     )
 
 
@@ -237,7 +247,7 @@ class RunningTotal:
 
     def update(self, answers: Mapping[str, MetricsSnapshot]) -> MetricsSnapshot:
         """The total now that these processes, by name, said this and all others said nothing. Only calls of these are in flight."""
-        silent = {name: msgspec.structs.replace(last, in_flight=0) for name, last in self._latest.items()}
+        silent = {name: last.at_rest() for name, last in self._latest.items()}
         ended = [last for name, last in silent.items() if name in answers and answers[name].instance != last.instance]
         if ended:
             self._ended = merge([self._ended, *ended])

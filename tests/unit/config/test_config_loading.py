@@ -389,6 +389,7 @@ servers = st.builds(
     keep_alive=seconds,
     header_timeout=seconds,
     log_calls=st.booleans(),
+    event_spill_mb=st.integers(1, 9999),
     keys=st.lists(st.builds(KeySettings, name=names, key=secrets), max_size=2).map(tuple),
 )
 local_models = st.builds(

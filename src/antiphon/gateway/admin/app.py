@@ -5,7 +5,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from antiphon.gateway.admin import docs, metrics, processes
+from antiphon.core.ports import RecordStore
+from antiphon.gateway.admin import calls, docs, metrics, processes
 from antiphon.gateway.admin.errors import HANDLERS
 from antiphon.gateway.admin.sources import ControlSources
 
@@ -27,10 +28,10 @@ class _SafeHeaders:
         await self._app(scope, receive, sending)
 
 
-def create_app(sources: ControlSources, *, patience: float = metrics.PATIENCE) -> Starlette:
-    """The application that serves ``sources``; a process that takes longer than ``patience`` seconds to answer counts as down."""
+def create_app(sources: ControlSources, records: RecordStore, *, patience: float = metrics.PATIENCE) -> Starlette:
+    """The application that serves ``sources`` and ``records``; a process that is silent for ``patience`` seconds counts as down."""
     return Starlette(
-        routes=[*docs.routes(), *metrics.routes(sources, patience), *processes.routes(sources)],
+        routes=[*docs.routes(), *metrics.routes(sources, patience), *processes.routes(sources), *calls.routes(records)],
         middleware=[Middleware(_SafeHeaders)],
         exception_handlers=dict(HANDLERS),
     )

@@ -2,17 +2,21 @@ import asyncio
 import json
 import re
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from antiphon import __version__
 from antiphon.core.errors import InternalError, UpstreamUnreachable
+from antiphon.core.events import CallFinished, EventBundle
 from antiphon.core.processes import ProcessState, ServerState
+from antiphon.core.types import Usage
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.page import Page
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import MetricsSnapshot
+from antiphon.storage.memory_records import MemoryRecordStore
 
 PROCESSES = (
     ProcessState("control", "control", 1, "ready", 1.0, pid=11),
@@ -51,6 +55,9 @@ class FakeSources:
         return answers[process]
 
 
+CALL = CallFinished("id", "chat/completions", "model", "p/model", "me", 200, "", False, 1.0, 0.5, 0.0, Usage(), 1)
+
+
 @pytest.fixture
 def sources() -> FakeSources:
     return FakeSources()
@@ -58,7 +65,7 @@ def sources() -> FakeSources:
 
 @pytest.fixture
 def client(sources):
-    with TestClient(create_app(sources, patience=0.05), raise_server_exceptions=False) as client:
+    with TestClient(create_app(sources, MemoryRecordStore(), patience=0.05), raise_server_exceptions=False) as client:
         yield client
 
 
@@ -191,3 +198,37 @@ class TestPages:
         answer = client.get("/openapi.json")
         assert answer.headers["content-type"] == "application/json"
         assert json.loads(answer.text)["openapi"].startswith("3.1")
+
+
+class TestCalls:
+    def arrive(self, client, number, *ids, instance="worker"):
+        events = tuple(msgspec.structs.replace(CALL, id=identity, model=f"model-{identity}") for identity in ids)
+        body = msgspec.msgpack.encode(EventBundle(instance, number, events))
+        return client.post("/internal/events", content=body).status_code
+
+    def listed(self, client, query=""):
+        return [row["id"] for row in client.get(f"/admin/calls{query}").json()["data"]]
+
+    def test_events_that_arrive_are_listed_latest_first(self, client):
+        assert self.listed(client) == []
+        assert self.arrive(client, 1, "a", "b") == 204
+        assert self.arrive(client, 2, "c") == 204
+        assert self.listed(client) == ["c", "b", "a"]
+        assert self.listed(client, "?limit=2") == ["c", "b"]
+        assert self.listed(client, "?model=model-a") == ["a"]
+
+    def test_what_arrives_twice_is_recorded_once(self, client):
+        for _ in range(3):
+            assert self.arrive(client, 1, "a") == 204
+        assert self.arrive(client, 1, "b", instance="another") == 204
+        assert self.listed(client) == ["b", "a"]
+
+    def test_what_cannot_be_read_is_taken_and_dropped(self, client):
+        for body in (b"", b"\xc1", b"no bundle", msgspec.msgpack.encode({"instance": 1})):
+            assert client.post("/internal/events", content=body).status_code == 204
+        assert self.listed(client) == []
+
+    @pytest.mark.parametrize("limit", ["0", "1001", "-1", "x", "", "9" * 5000])
+    def test_a_limit_out_of_range_is_refused_by_name(self, client, limit):
+        answer = client.get(f"/admin/calls?limit={limit}")
+        assert (answer.status_code, answer.json()["error"]["param"]) == (400, "limit")

@@ -39,6 +39,7 @@ def test_it_describes_every_public_endpoint():
         "GET /ready",
         "GET /metrics",
         "GET /admin/processes",
+        "GET /admin/calls",
     }
 
 

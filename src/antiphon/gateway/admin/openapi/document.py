@@ -7,6 +7,7 @@ import msgspec
 
 from antiphon import __version__
 from antiphon.core.processes import ServerState
+from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
 from antiphon.gateway.admin.openapi import answers, requests
 
 Json = dict[str, Any]
@@ -35,6 +36,7 @@ TYPES = (
     answers.Ready,
     answers.ErrorAnswer,
     ServerState,
+    CallList,
 )
 
 ERRORS: Mapping[int, tuple[str, str]] = {
@@ -126,6 +128,7 @@ def _model_paths() -> Json:
 def _operation_paths() -> Json:
     ready = _answers(_json("Ready"), ())
     ready["responses"]["503"] = {"description": "Something does not serve yet, or no longer.", "content": _json("Ready")}
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_CALLS, "default": DEFAULT_CALLS}
     exposition = {"text/plain": {"schema": {"type": "string"}, "example": 'antiphon_up{process="worker-0",role="worker"} 1.0\n'}}
     return {
         "/health": {
@@ -140,6 +143,11 @@ def _operation_paths() -> Json:
         "/admin/processes": {
             "get": _look("processes", "State of the server's processes", "Operations") | _answers(_json("ServerState"), ADMIN)
         },
+        "/admin/calls": {
+            "get": _look("calls", "The last calls, latest first", "Operations")
+            | {"parameters": [_query("limit", limit, 20), _query("model", {"type": "string"}, MODEL)]}
+            | _answers(_json("CallList"), (400, *ADMIN))
+        },
     }
 
 
@@ -150,6 +158,10 @@ def _call(operation: str, summary: str, schema: str, example: Json) -> Json:
 
 def _look(operation: str, summary: str, tag: str) -> Json:
     return {"operationId": operation, "summary": summary, "tags": [tag]}
+
+
+def _query(name: str, schema: Json, example: object) -> Json:
+    return {"name": name, "in": "query", "schema": schema, "example": example}
 
 
 def _answers(content: Json, errors: Sequence[int]) -> Json:
