@@ -2,7 +2,7 @@
 #
 #   PYTHON=python3.13   the interpreter that the environment is made from (3.11 or newer)
 #   VENV=.venv          where the environment lives
-#   ARGS="..."          passed on to serve, test, bench
+#   ARGS="..."          passed on to serve, test, bench, fuzz, soak
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -57,6 +57,14 @@ ci: lint test docs ## all of check, test and docs, nothing twice: what continuou
 .PHONY: bench
 bench: $(VENV)/.installed-dev ## measure against the peers that this machine has, in one run
 	@$(PY) -m benchmarks $(ARGS)
+
+.PHONY: fuzz
+fuzz: $(VENV)/.installed-dev ## feed a million mutated inputs to each part that reads bytes of strangers
+	@$(PY) -m tests.fuzz $(ARGS)
+
+.PHONY: soak
+soak: $(VENV)/.installed-dev ## hold a real server to its promises: many streams, idle connections, callers that leave
+	@$(PY) -m tests.soak $(ARGS)
 
 .PHONY: clean
 clean: ## remove the environment and everything that was built (never the models)

@@ -1,11 +1,11 @@
-"""``python -m benchmarks [gateway|nesting|engine] [options]``: the gateway's benchmark unless another is named."""
+"""``python -m benchmarks [gateway|nesting|engine|ledger] [options]``: the gateway's benchmark unless another is named."""
 
 import sys
 
-from benchmarks import engine, nesting
+from benchmarks import engine, ledger, nesting
 from benchmarks.gateway import __main__ as gateway
 
-BENCHMARKS = {"gateway": gateway.main, "nesting": nesting.main, "engine": engine.main}
+BENCHMARKS = {"gateway": gateway.main, "nesting": nesting.main, "engine": engine.main, "ledger": ledger.main}
 
 
 def main(arguments: list[str]) -> int:

@@ -15,6 +15,7 @@ HOW_TO_GET = {
     "chromium": "apt install chromium",
     "gcc": "apt install gcc libc6-dev",
     "nginx": "apt install nginx",
+    "redis-server": "apt install redis-server",
 }
 ELSEWHERE = "only on"
 """A skip whose reason begins so is about the platform, not about a missing part, and is let pass everywhere."""

@@ -18,7 +18,8 @@ class Server:
         self.said = ""
         self._more = threading.Condition()
         self._ended = False
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def wait_said(self, pattern: str) -> re.Match[str]:
         deadline = time.monotonic() + self._patience
@@ -30,14 +31,17 @@ class Server:
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(self._patience)
+        code = self.process.wait(self._patience)
+        self._listener.join(self._patience)
+        return code
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
-        for line in self.process.stderr:
-            with self._more:
-                self.said += line.decode()
-                self._more.notify_all()
+        with self.process.stderr as stream:
+            for line in stream:
+                with self._more:
+                    self.said += line.decode()
+                    self._more.notify_all()
         with self._more:
             self._ended = True
             self._more.notify_all()

@@ -35,7 +35,9 @@ class TestVersion:
 class TestUsage:
     def test_without_a_command_there_is_help(self, cli):
         shown = cli.run("--help").out
-        assert [name for name in ("serve", "chat", "models", "engine", "config", "version") if name not in shown] == []
+        assert [
+            name for name in ("serve", "chat", "models", "engine", "config", "doctor", "bench", "version") if name not in shown
+        ] == []
 
     def test_an_unknown_command_or_option_is_wrong_usage(self, cli):
         assert "sevre" in cli.run("sevre", code=2).err

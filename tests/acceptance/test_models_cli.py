@@ -71,7 +71,7 @@ def test_a_configured_model_from_listing_to_removal(cli, source, tmp_path):
     details = cli.run("models", "show", "tiny", "--json").json
     assert (details["overview"]["sha256"], details["gguf"]["architecture"]) == (HASH, "llama")
     assert details["options"]["kv_cache_mb"] == 512
-    removed = cli.run("models", "rm", "tiny")
+    removed = cli.run("models", "rm", "tiny", "--yes")
     assert removed.out == "tiny: files removed\n"
     assert "stands in the configuration" in removed.err
     assert state(cli, "tiny") == "not fetched"
@@ -83,15 +83,16 @@ def test_an_added_model_from_adding_to_removal(cli, source, tmp_path):
     options = cli.run("models", "show", "org/mine", "--json").json["options"]
     assert (options["threads"], options["adapters"]) == (2, {"polite": str(tmp_path / "p.safetensors")})
     assert "in the catalogue already" in cli.run("models", "add", "org/mine", source, code=2).err
-    assert cli.run("models", "rm", "org/mine", "--keep-files", "--json").json == {
+    assert cli.run("models", "rm", "org/mine", "--keep-files", "--yes", "--json").json == {
         "name": "org/mine",
         "entry": True,
         "files": False,
         "configured": False,
+        "stays": "",
     }
     rows = cli.run("models", "list", "--json").json
     assert [(row["name"], row["origin"]) for row in rows] == [("tiny", "configured"), ("org/mine", "cached")]
-    assert cli.run("models", "rm", "org/mine").out == "org/mine: files removed\n"
+    assert cli.run("models", "rm", "org/mine", "--yes").out == "org/mine: files removed\n"
     assert state(cli, "org/mine") == "unknown"
 
 
@@ -112,8 +113,49 @@ def test_a_relative_path_is_remembered_as_an_absolute_one(cli, tmp_path):
     (tmp_path / "mine.gguf").write_bytes(MODEL)
     row = cli.run("models", "add", "mine", "./mine.gguf", "--json").json
     assert (row["source"], row["path"]) == (f"file:{tmp_path}/mine.gguf", f"{tmp_path}/mine.gguf")
-    cli.run("models", "rm", "mine")
-    assert (tmp_path / "mine.gguf").exists()
+    removed = cli.run("models", "rm", "mine", "--yes")
+    assert (removed.out, removed.err) == ("mine: entry removed\n", f"your own file stays: {tmp_path}/mine.gguf\n")
+    assert (tmp_path / "mine.gguf").read_bytes() == MODEL
+    assert state(cli, "mine") == "unknown"
+
+
+def test_without_a_terminal_nothing_is_removed_unasked(cli):
+    cli.run("models", "pull")
+    for stdin in (b"y\n", None):
+        error = cli.run("models", "rm", "tiny", "--json", stdin=stdin, code=1).error
+        assert (error["code"], error["remedy"]) == ("setup_error", "add --yes if it shall be removed")
+    assert state(cli, "tiny") == "ready"
+
+
+def test_a_person_is_told_that_a_file_of_his_own_stays(cli, tmp_path):
+    (tmp_path / "mine.gguf").write_bytes(MODEL)
+    cli.run("models", "add", "mine", "./mine.gguf")
+    shown = at_a_terminal(cli, "n")
+    assert f"Your own file stays: {tmp_path}/mine.gguf" in shown
+    assert "Remove mine from the catalogue?" in shown
+    assert state(cli, "mine") == "ready"
+
+
+def at_a_terminal(cli, answer: str) -> str:
+    """What a person sees of the removal of a model called mine, and answers."""
+    ours, theirs = pty.openpty()
+    try:
+        process = cli.start(["models", "rm", "mine"], stdin=theirs, stdout=theirs, stderr=theirs)
+        os.write(ours, f"{answer}\n".encode())
+        process.wait(60)
+        return os.read(ours, 65536).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_key_of_a_provider_that_is_not_set_keeps_nobody_from_the_models(cli):
+    file = cli.folder / "antiphon.yaml"
+    row = "{name: acme, url: 'https://api.acme.example/v1', key: '${ACME_KEY}', headers: {x-a: '${ACME_TEAM}'}, models: [m]}"
+    file.write_text(f"{file.read_text()}providers: [{row}]\n")
+    assert state(cli, "tiny") == "not fetched"
+    assert cli.run("models", "pull", "--json").json[0]["name"] == "tiny"
+    assert "ACME_KEY" in cli.run("config", "check", code=2).err
 
 
 @pytest.mark.parametrize(
@@ -190,7 +232,8 @@ def test_the_page_does_what_it_says(cli, source):
     commands = re.findall(r"^antiphon (models .*)$", PAGE.read_text(), re.MULTILINE)
     assert [shlex.split(command)[1] for command in commands] == ["add", "list", "show", "rm"]
     for command in commands:
-        cli.run(*shlex.split(command.replace("https://models.example/mine.gguf", source)))
+        sure = ["--yes"] if command.startswith("models rm") else []  # nobody is asked in a test
+        cli.run(*shlex.split(command.replace("https://models.example/mine.gguf", source)), *sure)
     assert state(cli, "mine") == "unknown"
     row = re.search(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]  # type: ignore[index]
     (cli.folder / "antiphon.yaml").write_text(row.replace("https://models.example/mine.gguf", source))

@@ -171,8 +171,9 @@ def test_the_checks_find_what_they_look_for(tmp_path):
     assert not MACHINE_PATHS.search("https://host/home/page and ~/wo" + "rk/x and src/wo" + "rk/x")
 
 
-def test_the_quickstart_names_the_default_model_as_it_is() -> None:
+def test_the_file_of_the_quickstart_keeps_the_default_model(tmp_path: Path) -> None:
     block = re.search(r"```yaml\n(.*?)```", (DOCS / "quickstart.md").read_text(), re.DOTALL)
     assert block is not None
-    (row,) = yaml.safe_load(block[1])["models"]
-    assert msgspec.convert(row, config.LocalModelSettings) == config.DEFAULT_MODEL
+    file = tmp_path / "antiphon.yaml"
+    file.write_text(block[1])
+    assert config.load(file, {"GROQ_API_KEY": "key"}).models == (config.DEFAULT_MODEL,)

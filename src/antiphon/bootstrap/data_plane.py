@@ -1,13 +1,15 @@
 """Composes what a data-plane worker serves from the settings."""
 
 import logging
+import os
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import msgspec
 
 from antiphon import __version__
 from antiphon.bootstrap.process import engine_name, socket_path
-from antiphon.config import ProviderSettings, Settings
+from antiphon.config import ProviderSettings, Settings, tls_options
 from antiphon.core.ports import Model, Observer
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
@@ -19,8 +21,9 @@ from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.openai.models import Models
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.deadlines import DeadlineWheel
+from antiphon.transport.proxies import Proxy, from_environment
 
 LOCAL = "antiphon"
 """Name of the provider that stands for this machine."""
@@ -55,6 +58,11 @@ class DataPlane:
             pipeline.Pipeline(runs, _report), Models(directory), self._readiness(settings, run_dir), Relay(control), keys
         )
 
+    @property
+    def busy(self) -> bool:
+        """Something is still being answered."""
+        return self.in_flight.count > 0 or any(pool.busy for pool in self._pools)
+
     async def close(self) -> None:
         """Close the connections to all upstreams."""
         for pool in self._pools:
@@ -72,7 +80,7 @@ class DataPlane:
                 (ModelCard(settings.embeddings.name, LOCAL, kind="embedding"), Replica(encoder, settings.embeddings.name))
             )
         for row in settings.providers:
-            provider = self._connect(_options(row))
+            provider = self._connect(provider_options(row, os.environ))
             replicas += [(ModelCard(model.name, row.name), Replica(provider, model.upstream or model.name)) for model in row.models]
         return replicas
 
@@ -110,19 +118,28 @@ class DataPlane:
         )
 
 
-def _options(row: ProviderSettings) -> ProviderOptions:
+def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> ProviderOptions:
+    """What a row of configuration means for its provider, its key among the headers."""
+    origin = Origin.parse(row.url)
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in row.headers.items()]
     if row.key:
         headers.append((b"authorization", b"Bearer " + row.key.reveal().encode("latin-1")))
     return ProviderOptions(
         name=row.name,
-        origin=Origin.parse(row.url),
+        origin=origin,
         base_path=urlsplit(row.url).path.rstrip("/"),
         headers=tuple(headers),
         abilities=msgspec.convert(row.capabilities, Abilities, from_attributes=True),
-        timeouts=ClientTimeouts(row.connect_timeout, row.first_byte_timeout, row.idle_timeout),
+        timeouts=ClientTimeouts(row.connect_timeout, row.first_byte_timeout, row.idle_timeout, max_age=row.max_connection_age),
         max_connections=row.max_connections,
+        route=Route(tls_options(row), _proxy(row, origin, environ)),
     )
+
+
+def _proxy(row: ProviderSettings, origin: Origin, environ: Mapping[str, str]) -> Proxy | None:
+    if row.proxy == "environment":
+        return from_environment(environ, origin)
+    return None if row.proxy == "none" else Proxy.parse(row.proxy, f"the proxy of provider {row.name}")
 
 
 def _report(request_id: str, error: BaseException) -> None:

@@ -45,15 +45,18 @@ class ModelDetails(msgspec.Struct, frozen=True):
     """What is wrong with its files; empty if nothing is, as far as one can tell without hashing them."""
 
 
-class Removed(msgspec.Struct, frozen=True):
-    """What the removal of a model removed."""
+class Removal(msgspec.Struct, frozen=True):
+    """What the removal of a model removes."""
 
     name: str
     entry: bool
-    """It was in the catalogue of added models."""
+    """Its entry in the catalogue of added models."""
     files: bool
+    """Files that were fetched for it."""
     configured: bool
     """It stands in the configuration and is served and fetched again until it is taken out there."""
+    stays: str = ""
+    """The user's own file or folder, which is used where it lies and never removed; empty where it has none."""
 
 
 def store(settings: Settings) -> Store:
@@ -155,17 +158,29 @@ def add(settings: Settings, entry: CatalogueEntry, progress: Progress, *, pull: 
     return entry
 
 
-def remove(settings: Settings, name: str, *, keep_files: bool) -> Removed:
-    """Remove a model that was added, and its files. Of a configured model only the files can be removed. Raises ModelNotFound."""
-    added = catalogue(settings)
-    entry = any(known.name == name for known in added.all())
+def removal(settings: Settings, name: str, *, keep_files: bool = False) -> Removal:
+    """What ``remove`` would remove. Raises ModelNotFound, where that is nothing at all and the model is not configured either."""
+    entry = any(known.name == name for known in catalogue(settings).all())
     configured = any(model.name == name for model in settings.models)
-    files = False if keep_files or (entry and not is_name(name)) else store(settings).remove(name)
-    if entry:
-        added.remove(name)
-    elif not files and not configured:
+    stored = next((model for model in store(settings).list() if model.name == name), None)
+    stays = str(stored.path) if stored and stored.in_place else ""
+    present = is_name(name) and store(settings).holds(name)
+    if not (entry or configured or present):
         raise _unknown(name, local_models(settings))
-    return Removed(name=name, entry=entry, files=files, configured=configured)
+    return Removal(name=name, entry=entry, files=present and not stays and not keep_files, configured=configured, stays=stays)
+
+
+def remove(settings: Settings, name: str, *, keep_files: bool) -> Removal:
+    """Remove a model that was added, and its files. Of a configured model only the files can be removed. Raises ModelNotFound.
+
+    Of a file that is used where it lies only the record of its hash is removed.
+    """
+    planned = removal(settings, name, keep_files=keep_files)
+    if not keep_files and is_name(name):
+        store(settings).remove(name)
+    if planned.entry:
+        catalogue(settings).remove(name)
+    return planned
 
 
 def overview(settings: Settings) -> tuple[ModelOverview, ...]:

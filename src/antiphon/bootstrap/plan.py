@@ -37,6 +37,10 @@ class PlannedProcess(msgspec.Struct, frozen=True):
         """Whether a process that runs by the plan ``running`` has to make way for this one: a setting of its role differs."""
         return _inputs(self) != _inputs(running)
 
+    def follows(self, running: "PlannedProcess") -> bool:
+        """Whether a process that runs by the plan ``running`` need only be told of this one's settings, if it can be told."""
+        return _fixed(self) == _fixed(running)
+
 
 def plan(settings: Settings, paths: Mapping[str, str], run_dir: str, *, cores: int = 0) -> tuple[PlannedProcess, ...]:
     """The processes in the order of their start: control plane, compute host, engines, workers.
@@ -48,6 +52,8 @@ def plan(settings: Settings, paths: Mapping[str, str], run_dir: str, *, cores: i
     services = [_process("control", "control", settings, threads=1)]
     if settings.embeddings.enabled:
         services.append(_process("compute", "compute", settings, threads=min(cores, COMPUTE_THREADS)))
+    if settings.server.workers > 1:
+        services.append(_process("coordinator", "coordinator", settings, threads=1))
     services += [_engine(model, paths, settings, cores) for model in settings.models]
     needs = tuple(service.name for service in services)
     workers = [
@@ -67,7 +73,17 @@ def _inputs(process: PlannedProcess) -> tuple[object, ...]:
         own = (process.model, process.model_path)
     elif process.role == "compute":
         own = (settings.embeddings, settings.cache_dir)
+    elif process.role == "coordinator":
+        own = (settings.data_dir,)
     return (process.role, process.command, process.environment, *own)
+
+
+def _fixed(process: PlannedProcess) -> tuple[object, ...]:
+    """What a process goes by as long as it lives."""
+    settings = process.settings
+    alone = settings.server.workers == 1  # and keeps its ledger by itself
+    told = (bool(settings.server.tls_cert), settings.server.event_spill_mb, settings.data_dir, settings.cache_dir, alone)
+    return (process.role, process.command, process.environment, *told)
 
 
 def _engine(model: LocalModelSettings, paths: Mapping[str, str], settings: Settings, cores: int) -> PlannedProcess:

@@ -1,10 +1,11 @@
 """The contract between the supervisor and its child processes.
 
 A child is ``python -m antiphon.bootstrap.<role>``. Its standard input carries one line of JSON, the ``ProcessSpec``, and then
-stays open as a lifeline: end of file means that the supervisor has died. It tells its state over a pipe whose number the spec
-names, one ``Status`` per line. SIGTERM asks it to finish what it has begun and to exit with 0. Logs go to standard error.
+stays open as a lifeline: end of file means that the supervisor has died. Whoever says so when it is ready is told of new settings
+there too, one ``Update`` per line, and answers each. It tells its state over a pipe whose number the spec names, one ``Status`` per
+line. SIGTERM asks it to finish what it has begun and to exit with 0. Logs go to standard error.
 
-Secrets travel only inside the spec, never in the environment or on the command line, where other users could read them.
+Secrets travel only over standard input, never in the environment or on the command line, where other users could read them.
 """
 
 import asyncio
@@ -52,7 +53,7 @@ class ProcessSpec(msgspec.Struct, frozen=True):
     """All that a child is told when it starts."""
 
     role: str
-    """``worker``, ``control``, ``engine`` or ``compute``."""
+    """``worker``, ``control``, ``coordinator``, ``engine`` or ``compute``."""
     name: str
     """Unique among the children, and the stem of its socket's name."""
     epoch: int
@@ -72,7 +73,8 @@ class ProcessSpec(msgspec.Struct, frozen=True):
 class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a child tells the supervisor of itself."""
 
-    state: Literal["loading", "ready", "failed"]
+    state: Literal["loading", "ready", "failed", "updated", "refused"]
+    """``updated`` and ``refused`` answer an ``Update``."""
     detail: str = ""
     """Loading: what is being done."""
     code: str = ""
@@ -80,6 +82,22 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
     remedy: str = ""
     setup: bool = False
     """Failed: trying again is of no use before the operator has mended something."""
+    takes_updates: bool = False
+    """Ready: new settings need no new process."""
+    epoch: int = 0
+    """Updated or refused: of which settings."""
+
+
+class Update(msgspec.Struct, frozen=True):
+    """New settings for a running child. It goes over to them wholly or not at all."""
+
+    epoch: int
+    settings: Settings
+
+
+class _UpdateOnTheWire(msgspec.Struct, frozen=True):
+    epoch: int
+    settings: msgspec.Raw
 
 
 class _SpecOnTheWire(msgspec.Struct, frozen=True):
@@ -134,6 +152,20 @@ def decode_spec(line: bytes) -> ProcessSpec:
     )
 
 
+def encode_update(update: Update) -> bytes:
+    """The update as one line of JSON, secrets in clear: only ever written to a child's standard input."""
+    return msgspec.json.encode(_UpdateOnTheWire(update.epoch, msgspec.Raw(encode_settings(update.settings)))) + b"\n"
+
+
+def decode_update(line: bytes) -> Update:
+    """The reverse of ``encode_update``. Raises InternalError where the line is none; the message never quotes it."""
+    try:
+        wire = msgspec.json.decode(line, type=_UpdateOnTheWire)
+        return Update(wire.epoch, decode_settings(bytes(wire.settings)))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InternalError(f"the new settings on standard input are not valid ({type(error).__name__})") from None
+
+
 def socket_path(run_dir: str, name: str) -> str:
     """Path of a process's Unix socket. Raises SetupError where the operating system would refuse its length."""
     path = f"{run_dir}/{name}.sock"
@@ -163,29 +195,51 @@ class Child:
         self.spec = spec
         self.stopping = stopping
         self._report = report or _pipe_writer(spec.status_fd)
+        self._take: Callable[[Settings], None] | None = None
 
     def loading(self, detail: str) -> None:
         """Tell what is being done before the process is ready. May be called from any thread."""
         self._report(Status("loading", detail=detail[:500]))
 
-    def ready(self) -> None:
-        """Tell that the process does its work from now on."""
-        self._report(Status("ready"))
+    def ready(self, take: Callable[[Settings], None] | None = None) -> None:
+        """Tell that the process does its work from now on.
+
+        With ``take`` it will be told of new settings: ``take`` is called with them, and what it raises keeps the old ones.
+        """
+        self._take = take
+        self._report(Status("ready", takes_updates=take is not None))
+
+    def update(self, update: Update) -> None:
+        """Go over to new settings, and tell how that went. Call it on the event loop."""
+        try:
+            if self._take is None:
+                raise InternalError(f"{self.spec.name} takes no new settings")
+            self._take(update.settings)
+        except Exception as exception:  # the border of the process: whatever it is, the old settings go on and the supervisor hears
+            error = _as_antiphon_error(exception)
+            if isinstance(error, InternalError):
+                log.error("the new settings could not be used", exc_info=exception)
+            self._report(_status_of("refused", error, update.epoch))
+            return
+        self._report(Status("updated", epoch=update.epoch))
 
     def failed(self, error: AntiphonError) -> None:
         """Tell that the process cannot do its work; it should end after this. ``run`` calls it for what main raises."""
-        message = error.message
-        if isinstance(error, ConfigError) and error.file:
-            message = f"{error.file}:{error.line}: {message}"
-        self._report(
-            Status(
-                "failed",
-                code=error.code,
-                message=message[:1500],
-                remedy=error.remedy[:500],
-                setup=isinstance(error, SetupError),
-            )
-        )
+        self._report(_status_of("failed", error))
+
+
+def _status_of(state: Literal["failed", "refused"], error: AntiphonError, epoch: int = 0) -> Status:
+    message = error.message
+    if isinstance(error, ConfigError) and error.file:
+        message = f"{error.file}:{error.line}: {message}"
+    return Status(
+        state,
+        code=error.code,
+        message=message[:1500],
+        remedy=error.remedy[:500],
+        setup=isinstance(error, SetupError),
+        epoch=epoch,
+    )
 
 
 def run(main: Callable[[Child], Awaitable[None]]) -> int:
@@ -196,8 +250,9 @@ def run(main: Callable[[Child], Awaitable[None]]) -> int:
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    line = _read_line()
-    threading.Thread(target=_watch_lifeline, name="lifeline", daemon=True).start()
+    line, rest = _read_line()
+    lifeline = _Lifeline(rest)
+    threading.Thread(target=lifeline.watch, name="lifeline", daemon=True).start()
     try:
         spec = decode_spec(line)
     except InternalError as error:
@@ -208,7 +263,7 @@ def run(main: Callable[[Child], Awaitable[None]]) -> int:
     for fd in (spec.status_fd, *spec.listen_fds):
         os.set_inheritable(fd, False)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_enter(spec, main))
+        return runner.run(_enter(spec, main, lifeline))
 
 
 def configure_logging(name: str) -> None:
@@ -216,10 +271,11 @@ def configure_logging(name: str) -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format=LOG_FORMAT.format(name=name), force=True)
 
 
-async def _enter(spec: ProcessSpec, main: Callable[[Child], Awaitable[None]]) -> int:
+async def _enter(spec: ProcessSpec, main: Callable[[Child], Awaitable[None]], lifeline: "_Lifeline") -> int:
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     child = Child(spec, stopping)
+    lifeline.attach(asyncio.get_running_loop(), child)
     try:
         await main(child)
     except Exception as exception:  # the border of the process: whatever it is, the supervisor must hear of it
@@ -246,7 +302,7 @@ def _pipe_writer(fd: int) -> Callable[[Status], None]:
     def write(status: Status) -> None:
         line = msgspec.json.encode(status) + b"\n"
         if len(line) > MAX_STATUS_BYTES:
-            line = msgspec.json.encode(Status(status.state, code=status.code, setup=status.setup)) + b"\n"
+            line = msgspec.json.encode(Status(status.state, code=status.code, setup=status.setup, epoch=status.epoch)) + b"\n"
         with contextlib.suppress(BrokenPipeError):  # the supervisor has died; the lifeline ends this process
             os.write(fd, line)
 
@@ -263,17 +319,44 @@ def _die_with_parent() -> None:
         os._exit(EXIT_ORPHANED)
 
 
-def _read_line() -> bytes:
-    parts: list[bytes] = []
-    while not parts or not parts[-1].endswith(b"\n"):
-        data = os.read(LIFELINE, 1 << 16)
-        if not data:
+def _read_line() -> tuple[bytes, bytes]:
+    """The first line of standard input, and what came with it."""
+    data = b""
+    while b"\n" not in data:
+        more = os.read(LIFELINE, 1 << 20)
+        if not more:
             os._exit(EXIT_ORPHANED)
-        parts.append(data)
-    return b"".join(parts)
+        data += more
+    line, _, rest = data.partition(b"\n")
+    return line, rest
 
 
-def _watch_lifeline() -> None:
-    while os.read(LIFELINE, 4096):
-        pass
-    os._exit(EXIT_ORPHANED)
+class _Lifeline:
+    """Listens to the supervisor for as long as it lives, and ends the process with it."""
+
+    def __init__(self, rest: bytes) -> None:
+        self._rest = rest
+        self._child: tuple[asyncio.AbstractEventLoop, Child] | None = None
+
+    def attach(self, loop: asyncio.AbstractEventLoop, child: Child) -> None:
+        """Hand updates to ``child`` on ``loop``. None come before it has told that it takes them."""
+        self._child = (loop, child)
+
+    def watch(self) -> None:
+        """Blocks; does not return."""
+        while data := os.read(LIFELINE, 1 << 20):
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                self._pass_on(line)
+        os._exit(EXIT_ORPHANED)
+
+    def _pass_on(self, line: bytes) -> None:
+        try:
+            update = decode_update(line)
+        except InternalError as error:
+            log.error("%s", error)
+            return
+        if self._child is not None:
+            loop, child = self._child
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the process ends
+                loop.call_soon_threadsafe(child.update, update)

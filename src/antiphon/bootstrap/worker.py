@@ -2,16 +2,18 @@
 
 import asyncio
 import gc
-import logging
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from antiphon.bootstrap.data_plane import DataPlane
 from antiphon.bootstrap.process import Child, run, socket_path
-from antiphon.config import Settings
+from antiphon.bootstrap.worker_ledger import WorkerLedger
+from antiphon.config import Settings, listening_tls
+from antiphon.core.ports import Observer
 from antiphon.gateway import app
 from antiphon.observability.call_log import CallLog, DescriptorSink
 from antiphon.observability.events.batch import Batch
@@ -21,7 +23,8 @@ from antiphon.observability.metrics import CallMetrics
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
 from antiphon.transport.deadlines import DeadlineWheel
 from antiphon.transport.listeners import unix_listener
-from antiphon.transport.server import Handler, HttpServer, Request, Responder, ServerLimits
+from antiphon.transport.server import HttpServer, Request, Responder, ServerLimits
+from antiphon.transport.tls import load_certificate
 
 EVENT_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=5.0, idle=5.0)
 """Patience with the control plane, s; what it does not take meanwhile goes to the disk."""
@@ -29,63 +32,124 @@ EVENT_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=5.0, idle=5.0)
 GC_THRESHOLD = 50_000
 """Allocations between looks of the cycle collector: calls leave no cycles, and a look costs more the more connections there are."""
 
-log = logging.getLogger(__name__)
+RETIRING = 0.1
+"""Seconds between two looks whether the last call has ended that began with settings of before."""
+
+encode = msgspec.json.Encoder().encode
 
 
 async def main(child: Child) -> None:
     """Serve until asked to stop, then let running calls finish."""
-    spec, server_settings = child.spec, child.spec.settings.server
-    metrics = CallMetrics(_names(spec.settings))
-    call_log = CallLog(DescriptorSink(sys.stderr.fileno())) if server_settings.log_calls else None
-    wheel = DeadlineWheel(asyncio.get_running_loop())
-    control = ClientPool(Origin(socket_path=socket_path(spec.run_dir, "control")), EVENT_TIMEOUTS, wheel=wheel)
-    events = EventPipe(HttpSink(control), Path(spec.settings.data_dir) / "events", max_bytes=server_settings.event_spill_mb << 20)
-    finished = Batch([metrics, events, *([call_log] if call_log is not None else [])], wheel)
-    data_plane = DataPlane(spec.settings, spec.run_dir, wheel, finished)
-    limits = ServerLimits(
-        max_body_bytes=server_settings.max_body_mb << 20,
-        header_timeout=server_settings.header_timeout,
-        keep_alive=server_settings.keep_alive,
-    )
-    server = HttpServer(data_plane.app, limits, app.refuse)
-    stats = HttpServer(_stats(finished, metrics, call_log, events, data_plane))
-    await stats.listen(unix_listener(socket_path(spec.run_dir, spec.name)))
-    for fd in spec.listen_fds:
-        await server.listen(socket.socket(fileno=fd))
+    worker = Worker(child.spec.settings, child.spec.run_dir)
+    await worker.listen(child.spec.name, child.spec.listen_fds)
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
-    child.ready()
+    child.ready(worker.take)
     await child.stopping.wait()
-    await server.drain(server_settings.grace)
-    await stats.close()
-    await data_plane.close()
-    finished.flush()
-    await events.close()
-    await control.close()
-    if call_log is not None:
-        call_log.close()
+    await worker.end()
+
+
+class Worker:
+    """A data plane on its sockets, and all that is told of its calls. Create it on the running loop."""
+
+    def __init__(self, settings: Settings, run_dir: str) -> None:
+        self._run_dir = run_dir
+        self._settings = settings
+        self._wheel = DeadlineWheel(asyncio.get_running_loop())
+        self._metrics = CallMetrics(_names(settings))
+        self._call_log = _call_log(settings)
+        self._control = ClientPool(Origin(socket_path=socket_path(run_dir, "control")), EVENT_TIMEOUTS, wheel=self._wheel)
+        self._events = EventPipe(
+            HttpSink(self._control), Path(settings.data_dir) / "events", max_bytes=settings.server.event_spill_mb << 20
+        )
+        self._finished = Batch(self._observers(), self._wheel)
+        self._plane = DataPlane(settings, run_dir, self._wheel, self._finished)
+        self._retired: dict[DataPlane, asyncio.Task[None]] = {}
+        self._tls = listening_tls(settings.server)
+        self._server = HttpServer(self._plane.app, _limits(settings), app.refuse)
+        self._stats = HttpServer(self._answer_stats)
+        self._ledger: WorkerLedger | None = None
+
+    async def listen(self, name: str, public: Sequence[int]) -> None:
+        """Serve on the private socket of this process and on public ones that are bound and listening."""
+        self._ledger = WorkerLedger(self._settings, name, self._run_dir)
+        self._stats.handler = self._ledger.beside(self._answer_stats)
+        await self._stats.listen(unix_listener(socket_path(self._run_dir, name)))
+        for fd in public:
+            await self._server.listen(socket.socket(fileno=fd), self._tls)
+
+    def take(self, settings: Settings) -> None:
+        """Go over to new settings: calls that come from now on see them, those under way end as they began.
+
+        Raises an AntiphonError where they cannot be used; nothing has changed then.
+        """
+        plane = DataPlane(settings, self._run_dir, self._wheel, self._finished)
+        if self._tls is not None:
+            load_certificate(self._tls, settings.server.tls_cert, settings.server.tls_key)
+        self._finished.flush()
+        self._metrics.know(_names(settings))
+        if settings.server.log_calls != self._settings.server.log_calls:
+            ended, self._call_log = self._call_log, _call_log(settings)
+            self._finished.observers = self._observers()
+            if ended is not None:
+                asyncio.get_running_loop().run_in_executor(None, ended.close)
+        self._settings = settings
+        self._server.limits = _limits(settings)
+        self._server.handler = plane.app
+        old, self._plane = self._plane, plane
+        self._retired[old] = asyncio.create_task(self._retire(old))
+
+    async def end(self) -> None:
+        """Let running calls finish within the grace, and what is told of them arrive."""
+        await self._server.drain(self._settings.server.grace)
+        await self._stats.close()
+        for task in self._retired.values():
+            task.cancel()
+        for plane in (self._plane, *self._retired):
+            await plane.close()
+        if self._ledger is not None:
+            await self._ledger.close()
+        self._finished.flush()
+        await self._events.close()
+        await self._control.close()
+        if self._call_log is not None:
+            self._call_log.close()
+
+    async def _retire(self, plane: DataPlane) -> None:
+        while True:
+            await asyncio.sleep(RETIRING)
+            if not plane.busy:
+                break
+        await plane.close()
+        del self._retired[plane]
+
+    def _observers(self) -> list[Observer]:
+        return [self._metrics, self._events, *([self._call_log] if self._call_log is not None else [])]
+
+    def _answer_stats(self, _: Request, responder: Responder) -> None:
+        """The counters, for the control plane."""
+        self._finished.flush()
+        snapshot = self._metrics.snapshot(
+            in_flight=sum(plane.in_flight.count for plane in (self._plane, *self._retired)),
+            call_log_lost=self._call_log.lost if self._call_log is not None else 0,
+            events=self._events.report(),
+        )
+        responder.send(200, ((b"content-type", b"application/json"),), encode(snapshot))
+
+
+def _call_log(settings: Settings) -> CallLog | None:
+    return CallLog(DescriptorSink(sys.stderr.fileno())) if settings.server.log_calls else None
+
+
+def _limits(settings: Settings) -> ServerLimits:
+    server = settings.server
+    return ServerLimits(max_body_bytes=server.max_body_mb << 20, header_timeout=server.header_timeout, keep_alive=server.keep_alive)
 
 
 def _names(settings: Settings) -> set[str]:
     """Every name that a caller may use; others are counted as one, so that callers cannot fill the memory with names."""
     served = {model.name for row in settings.providers for model in row.models} | {model.name for model in settings.models}
     return served | set(settings.aliases) | {settings.embeddings.name}
-
-
-def _stats(finished: Batch, metrics: CallMetrics, call_log: CallLog | None, events: EventPipe, data_plane: DataPlane) -> Handler:
-    """Handler of the private socket: the counters, for the control plane."""
-    encode = msgspec.json.Encoder().encode
-
-    def handle(_: Request, responder: Responder) -> None:
-        finished.flush()
-        snapshot = metrics.snapshot(
-            in_flight=data_plane.in_flight.count,
-            call_log_lost=call_log.lost if call_log is not None else 0,
-            events=events.report(),
-        )
-        responder.send(200, ((b"content-type", b"application/json"),), encode(snapshot))
-
-    return handle
 
 
 if __name__ == "__main__":

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from antiphon import __version__
+from antiphon.cli.application import Application
 from antiphon.cli.output import EXIT_INTERRUPTED, cannot_write, report, report_unexpected
 from antiphon.core.errors import AntiphonError
 
-COMMANDS = ("serve", "chat", "models", "engine", "config", "version")
+COMMANDS = ("serve", "chat", "models", "engine", "config", "doctor", "bench", "version")
 """Modules of this package, each with an ``app``; in the order of the help."""
 
 HELP = "One endpoint in front of every language model that a team has."
@@ -35,7 +36,7 @@ def _options(
 
 def build(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     """The application with some of its commands, all by default."""
-    application = typer.Typer(name="antiphon", help=HELP, no_args_is_help=True, pretty_exceptions_enable=False)
+    application = Application(name="antiphon", help=HELP, no_args_is_help=True, pretty_exceptions_enable=False)
     application.callback()(_options)
     for command in commands:
         application.add_typer(import_module(f"antiphon.cli.{command}").app)

@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from antiphon.bootstrap.address import own_url
 from antiphon.cli.chat_client import ChatClient, ChatRequest, Message, TokenCounts
 from antiphon.cli.chat_session import ChatSession
 from antiphon.cli.conversation import Conversations, begin
@@ -17,12 +18,8 @@ from antiphon.cli.options import takes
 from antiphon.cli.output import print_json
 from antiphon.cli.settings import load_settings
 from antiphon.cli.terminal import Shown, show
-from antiphon.config import ServerSettings
-from antiphon.core.errors import ConfigError, ModelNotFound
 
 app = typer.Typer()
-
-WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - what the server listens on is called by its loopback address
 
 
 class ChatOptions(msgspec.Struct, frozen=True):
@@ -68,7 +65,7 @@ def chat(options: ChatOptions) -> None:
     if options.json and (prompt is None or options.resume):
         raise typer.BadParameter("--json takes a question, and no --continue")
     settings = load_settings(options.config, secrets=False).settings
-    client = ChatClient(options.url or _own_url(settings.server), options.api_key)
+    client = ChatClient(options.url or own_url(settings.server), options.api_key)
     if prompt is None or options.resume:
         _talk(options, client, Conversations(Path(settings.data_dir)), prompt)
     else:
@@ -76,7 +73,7 @@ def chat(options: ChatOptions) -> None:
 
 
 def _ask_once(options: ChatOptions, client: ChatClient, prompt: str) -> None:
-    model = options.model or _first_chat_model(client)
+    model = options.model or client.first_chat_model()
     system = (Message("system", options.system),) if options.system else ()
     request = msgspec.structs.replace(_template(options), model=model, messages=(*system, Message("user", prompt)))
     answer = Shown()
@@ -92,7 +89,7 @@ def _ask_once(options: ChatOptions, client: ChatClient, prompt: str) -> None:
 def _talk(options: ChatOptions, client: ChatClient, conversations: Conversations, prompt: str | None) -> None:
     conversation = conversations.last() if options.resume else None
     if conversation is None:
-        conversation = begin(options.model or _first_chat_model(client), options.system)
+        conversation = begin(options.model or client.first_chat_model(), options.system)
     elif options.model:
         conversation.model = options.model
     session = ChatSession(client, _template(options), conversation, conversations)
@@ -115,22 +112,6 @@ def _template(options: ChatOptions) -> ChatRequest:
         seed=options.seed,
         stop=tuple(options.stop) if options.stop else None,
     )
-
-
-def _first_chat_model(client: ChatClient) -> str:
-    for model in client.models():
-        if model.kind == "chat":
-            return model.id
-    raise ModelNotFound(f"the server at {client.url} has no model to chat with", remedy='add one with "antiphon models add"')
-
-
-def _own_url(server: ServerSettings) -> str:
-    """Where the server of this configuration is called from this machine. Raises ConfigError where that cannot be told."""
-    if server.port == 0:
-        what = "the configuration lets the server choose its port, so its URL is not known"
-        raise ConfigError(what, remedy="name it with --url, or in ANTIPHON_URL", key="server.port")
-    host = WILDCARDS.get(server.host, f"[{server.host}]" if ":" in server.host else server.host)
-    return f"http://{host}:{server.port}"
 
 
 def _with_piped_text(prompt: str | None) -> str | None:

@@ -8,7 +8,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from antiphon.core.errors import AntiphonError, ConfigError, Unauthenticated, UpstreamBroken, UpstreamTimeout, UpstreamUnreachable
+from antiphon.core.errors import (
+    AntiphonError,
+    ConfigError,
+    ModelNotFound,
+    Unauthenticated,
+    UpstreamBroken,
+    UpstreamTimeout,
+    UpstreamUnreachable,
+)
 from antiphon.transport.sse import EventSplitter, parse
 
 SILENCE = 600.0
@@ -103,7 +111,8 @@ class ChatClient:
         self._host = parts.hostname
         self._secure = parts.scheme == "https"
         path = parts.path.rstrip("/")
-        self._base = path if path.endswith("/v1") else f"{path}/v1"
+        self.base = path if path.endswith("/v1") else f"{path}/v1"
+        """Path of the API's root."""
         self._key = key
         self._silence = silence
 
@@ -116,6 +125,13 @@ class ChatClient:
             raise self._broken(error) from error
         finally:
             connection.close()
+
+    def first_chat_model(self) -> str:
+        """The first model of the server that can be talked to. Raises ModelNotFound where there is none, and AntiphonError."""
+        for model in self.models():
+            if model.kind == "chat":
+                return model.id
+        raise ModelNotFound(f"the server at {self.url} has no model to chat with", remedy='add one with "antiphon models add"')
 
     def answer(self, request: ChatRequest) -> Generator[Piece]:
         """The answer, in pieces where ``request.stream`` is set. Closing the generator cancels the call. Raises AntiphonError."""
@@ -148,7 +164,7 @@ class ChatClient:
         except OSError as error:
             remedy = 'start one with "antiphon serve", or name another with --url'
             raise UpstreamUnreachable(f"no server answers at {self.url} ({error.strerror or error})", remedy=remedy) from error
-        connection.request(method, self._base + path, body=body, headers=headers)
+        connection.request(method, self.base + path, body=body, headers=headers)
         response = connection.getresponse()
         if response.status != 200:
             raise self._refused(response.status, response.read(), response.headers)

@@ -56,7 +56,7 @@ class EngineCommand(msgspec.Struct, frozen=True):
 def engine(options: EngineCommand) -> None:
     """Serve one model of this machine over HTTP, without gateway and supervisor, until Ctrl-C."""
     configure_logging("engine")
-    settings = load_settings(options.config).settings
+    settings = load_settings(options.config, secrets=False).settings
     model, _ = resolve(settings, options.model)
     listener = tcp_listener(options.host, options.port)
     with listener:

@@ -11,13 +11,14 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Column
 
 from antiphon.bootstrap import models as local
 from antiphon.cli.options import takes
 from antiphon.cli.output import print_json, tell, warn
 from antiphon.cli.settings import load_settings
 from antiphon.config import LocalModelSettings, Settings
-from antiphon.core.errors import ConfigError
+from antiphon.core.errors import ConfigError, SetupError
 from antiphon.registry.catalogue import CatalogueEntry
 
 app = typer.Typer(name="models", help="Fetch, add, show and remove the models that run on this machine.", no_args_is_help=True)
@@ -60,8 +61,10 @@ class RichProgress:
 
     def _draw(self, done: int, total: int | None, text: str) -> None:
         if self._bar is None:
-            columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-            self._bar = Progress(TextColumn("{task.description}", markup=False), *columns, console=self._console)
+            # the text gives way where the terminal is narrow: a bar that wraps is drawn anew below itself at every step
+            what = TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"))
+            columns = (BarColumn(bar_width=16), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(compact=True))
+            self._bar = Progress(what, *columns, console=self._console, expand=True)
             self._bar.start()  # not before there is something to show
         if self._task is None or text != self._text:
             self._task = self._bar.add_task(text, total=total)
@@ -164,23 +167,39 @@ def add(options: AddOptions) -> None:
 def rm(
     name: Name,
     keep_files: Annotated[bool, typer.Option("--keep-files", help="Remove the entry only.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Needed where there is no terminal to ask at.")] = False,
     json: Json = False,
     config: ConfigFile = None,
 ) -> None:
-    """Remove a model that was added, and its files. Files that are used where they lie stay."""
+    """Remove a model that was added, and its files. A file of your own, used where it lies, stays."""
     settings = _settings(config)
-    if sys.stdin.isatty() and not yes:
-        what = "from the catalogue, keeping its files" if keep_files else "and its files"
-        typer.confirm(f"Remove {name} {what}?", abort=True, err=True)
+    planned = local.removal(settings, name, keep_files=keep_files)
+    if not yes:
+        _confirm(planned)
     removed = local.remove(settings, name, keep_files=keep_files)
     if json:
         print_json(removed)
         return
     parts = [part for part, gone in (("entry", removed.entry), ("files", removed.files)) if gone]
     typer.echo(f"{name}: {' and '.join(parts) or 'nothing'} removed")
+    if removed.stays:
+        tell(f"your own file stays: {removed.stays}")
     if removed.configured:
         tell(f"{name} stands in the configuration and is fetched again when it is needed; take it out there to be rid of it")
+
+
+def _confirm(planned: local.Removal) -> None:
+    """Ask whether to go on; ends the command where the answer is no. Raises SetupError where nobody can be asked."""
+    what = "and its files" if planned.files else "from the catalogue" if planned.entry else "from the store"
+    comfort = f"Your own file stays: {planned.stays}" if planned.stays else "" if planned.files else "Its files stay."
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise SetupError(
+            f"nobody can be asked whether to remove {planned.name} {what}: standard input is no terminal",
+            remedy="add --yes if it shall be removed",
+        )
+    if comfort:
+        tell(comfort)
+    typer.confirm(f"Remove {planned.name} {what}?", abort=True, err=True)
 
 
 @app.command()
@@ -252,7 +271,7 @@ def _adapters(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _settings(config: Path | None) -> Settings:
-    return load_settings(config).settings
+    return load_settings(config, secrets=False).settings  # no command here sends a key, so nobody must have them
 
 
 def megabytes(size: int) -> str:

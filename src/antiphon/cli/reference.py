@@ -16,7 +16,7 @@ configuration, 130 after Ctrl-C. With `--json` a command prints JSON, and an err
 `antiphon --install-completion` lets the shell complete commands.
 
 Of the environment, `ANTIPHON_CONFIG` names the configuration file, `ANTIPHON_URL` and `ANTIPHON_API_KEY` the server and the key of
-`antiphon chat`, and `NO_COLOR` turns colours off.
+`antiphon chat` and `antiphon bench`, and `NO_COLOR` turns colours off.
 """
 
 

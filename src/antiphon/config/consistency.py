@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
+from antiphon.config import network
 from antiphon.config.problems import Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
@@ -26,7 +27,19 @@ class Checker:
 
     def errors(self) -> list[ConfigError]:
         """Everything that is wrong."""
-        return [*self._keys(), *self._providers(), *self._models(), *self._added(), *self._aliases(), *self._loops()]
+        return [
+            *self._keys(),
+            *self._providers(),
+            *network.conflicts(self._settings, self._error),
+            *self._models(),
+            *self._added(),
+            *self._aliases(),
+            *self._loops(),
+        ]
+
+    def file_errors(self) -> list[ConfigError]:
+        """Files that the settings name and that cannot be used."""
+        return list(network.file_errors(self._settings, self._error))
 
     def warnings(self, literal_secrets: list[str]) -> Iterator[str]:
         """What is allowed but unwise."""
@@ -39,6 +52,9 @@ class Checker:
             url = urlsplit(provider.url)
             if provider.key and url.scheme == "http" and url.hostname not in LOOPBACK:
                 yield f"{self._at(f'providers[{index}].url')}: the key of provider {provider.name} travels unencrypted"
+            if not provider.verify:
+                where = self._at(f"providers[{index}].verify")
+                yield f"{where}: the certificate of provider {provider.name} is not checked: its key can be read on the way"
             if not provider.models:
                 yield f"{self._at(f'providers[{index}]')}: provider {provider.name} lists no models, so no call goes to it"
 

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import platformdirs
@@ -12,6 +13,7 @@ import yaml
 from antiphon.config.consistency import Checker
 from antiphon.config.document import compose_file, readable_by_all
 from antiphon.config.environment import overlay
+from antiphon.config.network import PROVIDER_FILES, SERVER_FILES
 from antiphon.config.problems import Place, raise_all
 from antiphon.config.reader import INVALID, Reader
 from antiphon.config.schema import struct_type
@@ -24,6 +26,8 @@ MISSPELT = "antiphon.yml"
 
 log = logging.getLogger(__name__)
 
+Kind = TypeVar("Kind", bound=msgspec.Struct)
+
 
 class Loaded(msgspec.Struct, frozen=True):
     """Settings and where they came from."""
@@ -35,6 +39,10 @@ class Loaded(msgspec.Struct, frozen=True):
     """Dotted path of each setting that was written, and the file and line or variable that it came from."""
     warnings: tuple[str, ...]
     """What is allowed but unwise."""
+    literal_secrets: tuple[str, ...] = ()
+    """Dotted paths of secrets that stand in the file in clear text."""
+    secret_files: tuple[Path, ...] = ()
+    """Files that secrets were read from."""
 
 
 def find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -78,13 +86,15 @@ def load_with_origins(
     settings = _completed(settings, reader.places, folder)
     checker = Checker(settings, reader.places, frozenset(known(settings)) if known else frozenset())
     raise_all(checker.errors())
+    if secrets:
+        raise_all(checker.file_errors())
     warnings = list(checker.warnings(reader.literal_secrets))
     if file and reader.literal_secrets and readable_by_all(file):
         warnings.append(f'{file} holds a key and every user of this machine can read it; run "chmod 600 {file}"')
     if file is None and Path(MISSPELT).exists():
         warnings.append(f"{MISSPELT} is not read; rename it to {FILE_NAME}, or name it with --config")
     origins = {path: str(place) for path, place in reader.places.items() if path and (place.file or place.variable)}
-    return Loaded(settings, file, origins, tuple(warnings))
+    return Loaded(settings, file, origins, tuple(warnings), tuple(reader.literal_secrets), tuple(reader.secret_files))
 
 
 def load(
@@ -107,9 +117,21 @@ def _completed(settings: Settings, places: Mapping[str, Place], folder: Path) ->
     return msgspec.structs.replace(
         settings,
         models=models,
+        server=_with_paths(settings.server, "server", SERVER_FILES, places, folder),
+        providers=tuple(
+            _with_paths(provider, f"providers[{index}]", PROVIDER_FILES, places, folder)
+            for index, provider in enumerate(settings.providers)
+        ),
         data_dir=_absolute("data_dir", settings.data_dir, places.get("data_dir"), folder),
         cache_dir=_absolute("cache_dir", settings.cache_dir, places.get("cache_dir"), folder),
     )
+
+
+def _with_paths(struct: Kind, path: str, fields: tuple[str, ...], places: Mapping[str, Place], folder: Path) -> Kind:
+    """A struct of settings with the paths in these fields made absolute; empty ones stay empty."""
+    keys = {field: f"{path}.{field}" for field in fields if getattr(struct, field)}
+    changed = {field: _absolute(key, getattr(struct, field), places.get(key), folder) for field, key in keys.items()}
+    return msgspec.structs.replace(struct, **changed) if changed else struct
 
 
 def _absolute(key: str, path: str, place: Place | None, folder: Path) -> str:

@@ -14,6 +14,7 @@ from antiphon.config.interpolation import interpolate, refers
 from antiphon.config.problems import VARIABLE_MARK, Place, nearest
 from antiphon.config.schema import describe_type, home, is_secret, plain
 from antiphon.config.secret import Secret
+from antiphon.config.settings import BUILT_IN_MODELS, LocalModelSettings
 from antiphon.core.errors import ConfigError
 
 INVALID: Final = object()
@@ -40,6 +41,8 @@ class Reader:
         """Dotted path of each setting that was written somewhere, and where."""
         self.literal_secrets: list[str] = []
         """Dotted paths of secrets that stand in the file in clear text."""
+        self.secret_files: list[Path] = []
+        """Files that secrets were read from."""
 
     def read(self, node: yaml.Node, kind: inspect.Type, path: str) -> Any:
         """The value of a node as a type of the settings, or INVALID."""
@@ -64,6 +67,8 @@ class Reader:
                 return self._scalar(node, written, path, secret=secret)
 
     def _struct(self, node: yaml.Node, kind: inspect.StructType, path: str) -> Any:
+        if isinstance(node, yaml.ScalarNode) and kind.cls is LocalModelSettings:
+            return self._built_in(node, path)
         fields = {field.name: field for field in kind.fields}
         if isinstance(node, yaml.ScalarNode) and (short := _short_form(kind)):
             value = self.read(node, short.type, path)
@@ -80,6 +85,19 @@ class Reader:
         if any(values[name] is INVALID for name in values if fields[name].required):
             return INVALID
         return kind.cls(**{name: value for name, value in values.items() if value is not INVALID})
+
+    def _built_in(self, node: yaml.ScalarNode, path: str) -> Any:
+        name = self._text(node, path)
+        if name is None:
+            return INVALID
+        self.places[_join(path, "name")] = self.places[path]
+        if name in BUILT_IN_MODELS:
+            return BUILT_IN_MODELS[name]
+        near = nearest(name, list(BUILT_IN_MODELS))
+        hint = f'did you mean "{near}"? ' if near else ""
+        what = f'{path} is "{name}", which is not a built-in model'
+        known = ", ".join(BUILT_IN_MODELS)
+        return self._fail(node, path, what, f'{hint}built in: {known}; any other is written as "name: ..." and "source: ..."')
 
     def _fields(self, node: yaml.MappingNode, fields: Mapping[str, inspect.Field], path: str) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -169,6 +187,7 @@ class Reader:
             return self._fail(node, path, f'{path} is "{name}", and there is no such user', "write the path in full")
         try:
             text = _read_key(file)
+            self.secret_files.append(file)
         except OSError as error:
             return self._fail(
                 node, path, f"{path}: the file {file} cannot be read: {error.strerror}", "check the path and its rights"

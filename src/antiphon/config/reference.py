@@ -54,7 +54,8 @@ reads it again.
 - For each `key` you may write `key_file` instead: the path of a file that holds the key alone. A relative path starts from the
   folder of the configuration file. Keys are never printed or logged; a key in clear text in the file is allowed, and
   `antiphon config check` warns of it.
-- Where a list of texts is wanted, a single text will do. A model of a provider may be a plain text, its name.
+- Where a list of texts is wanted, a single text will do. A model of a provider may be a plain text, its name; a model on this
+  machine may, if it is a built-in one: `models: [smollm2-135m-instruct]`. With `providers` and without `models` there is none.
 - Names of models are unique over providers, models of this machine and the encoder. An alias may lead to aliases, but not in a
   circle.
 """

@@ -41,6 +41,15 @@ BaseUrl = Annotated[
 ]
 HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", description="the name of an HTTP header")]
 HeaderValue = Annotated[str, Meta(pattern=r"^[\x20-\x7e]*$", description="printable ASCII text", extra={"secret": True})]
+ProxyUrl = Annotated[
+    str,
+    Meta(
+        pattern=r"^(environment|none|http://([^\s/?#@]+@)?[^\s/?#@]+/?)$",
+        description='"environment", "none" or the URL of an HTTP proxy like "http://user:password@host:3128"',
+        extra={"secret": True},
+    ),
+]
+ServerName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:_-]*$", description="the name of a host")]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
 Natural = Annotated[int, Meta(ge=0)]
@@ -77,6 +86,10 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Log one line per finished call to stderr. Neither prompts nor answers are in it."""
     event_spill_mb: Annotated[int, Meta(ge=1, le=1 << 20)] = 256
     """MiB of finished calls that each worker keeps in `data_dir` while the control plane does not take them."""
+    tls_cert: str = ""
+    """PEM file of the certificate, with its chain, that HTTPS is served with; empty serves HTTP. Read again on reload."""
+    tls_key: str = ""
+    """PEM file of the private key that belongs to ``tls_cert``, without a passphrase."""
     keys: tuple[KeySettings, ...] = ()
     """Keys of the callers. With none, whoever reaches the listen address may call."""
 
@@ -134,18 +147,33 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that an answer may be silent once it has begun."""
     max_connections: Positive = 1024
     """Connections at once, per worker."""
+    max_connection_age: Seconds = 300.0
+    """Seconds for which a connection takes new calls, so that a changed DNS record is followed. Running calls are never cut."""
+    proxy: ProxyUrl = "environment"
+    """HTTP proxy on the way there: ``http://user:password@host:port``, ``none``, or ``environment``, which takes the variables
+    ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` as most programs do. User and password are not shown."""
+    ca_file: str = ""
+    """PEM file of the certificate authorities that are trusted for this provider; empty trusts those of the system."""
+    client_cert: str = ""
+    """PEM file of the certificate that is shown to a provider that asks for one."""
+    client_key: str = ""
+    """PEM file of the private key that belongs to ``client_cert``; empty where that file holds both."""
+    server_name: ServerName = ""
+    """Name that the provider's certificate must be for; empty takes the host of ``url``."""
+    verify: bool = True
+    """Check the provider's certificate. Turned off, whoever stands in between can read key and calls."""
 
     def __rich_repr__(self) -> Any:
         for field in self.__struct_fields__:
             value = getattr(self, field)
-            yield field, dict.fromkeys(value, MASK) if field == "headers" else value
+            yield field, dict.fromkeys(value, MASK) if field == "headers" else masked_proxy(value) if field == "proxy" else value
 
     def __repr__(self) -> str:
         return f"ProviderSettings({', '.join(f'{field}={value!r}' for field, value in self.__rich_repr__())})"
 
 
 class LocalModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model that runs on this machine, in a process of its own."""
+    """A model that runs on this machine, in a process of its own. The plain name of a built-in model is its whole row."""
 
     name: LocalName
     """Name that callers use."""
@@ -195,6 +223,9 @@ DEFAULT_MODEL = LocalModelSettings(
     max_tokens=default.MAX_TOKENS,
 )
 
+BUILT_IN_MODELS = {DEFAULT_MODEL.name: DEFAULT_MODEL}
+"""Models that a plain name stands for."""
+
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole configuration."""
@@ -204,7 +235,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     providers: tuple[ProviderSettings, ...] = ()
     """Endpoints elsewhere."""
     models: tuple[LocalModelSettings, ...] = (DEFAULT_MODEL,)
-    """Models on this machine. Left out together with ``providers``, it is one small default model; ``[]`` means none."""
+    """Models on this machine, each a row or the name of a built-in one: ``[smollm2-135m-instruct]``.
+
+    Left out, and ``providers`` too, it is that one. ``[]`` means none."""
     aliases: dict[Name, Annotated[tuple[Name, ...], Meta(min_length=1)]] = {}
     """Further names for models: a name, or a list of names that are tried in order until one answers."""
     embeddings: EmbeddingSettings = EmbeddingSettings()
@@ -225,10 +258,17 @@ def decode_settings(data: bytes) -> Settings:
     return msgspec.json.decode(data, type=Settings, dec_hook=decode_hook)
 
 
+def masked_proxy(proxy: str) -> str:
+    """A proxy's URL without its user and password."""
+    before, at, after = proxy.rpartition("@")
+    return f"{before.partition('://')[0]}://{MASK}@{after}" if at else proxy
+
+
 def redacted(settings: Settings) -> dict[str, Any]:
-    """Settings as JSON values, secrets and header values as ``***``: for people and logs."""
+    """Settings as JSON values, secrets, header values and what a proxy's URL holds of them as ``***``: for people and logs."""
     providers = tuple(
-        msgspec.structs.replace(provider, headers=dict.fromkeys(provider.headers, MASK)) for provider in settings.providers
+        msgspec.structs.replace(provider, headers=dict.fromkeys(provider.headers, MASK), proxy=masked_proxy(provider.proxy))
+        for provider in settings.providers
     )
     tree: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(settings, providers=providers), enc_hook=mask_hook)
     return tree

@@ -55,10 +55,14 @@ class Replica:
             sink.fail(error)
             return NoHandle()
         renamed = (self._upstream, call.model) if call.model != self._upstream else None
-        local = self._provider.local
-        answer = _StreamedAnswer(sink, local, renamed, prepared.strips_usage) if call.stream else _WholeAnswer(sink, local, renamed)
+        provider = self._provider
+        answer = (
+            _StreamedAnswer(sink, provider, renamed, prepared.strips_usage)
+            if call.stream
+            else _WholeAnswer(sink, provider, renamed)
+        )
         extra = b"x-request-id: %b\r\n" % call.id.encode("latin-1", "replace")
-        answer.exchange = self._provider.pool.request_prepared(prepared.head, extra, prepared.body, answer)
+        answer.exchange = provider.pool.request_prepared(prepared.head, extra, prepared.body, answer)
         return answer
 
 
@@ -70,8 +74,8 @@ class _Answer:
         "_content_type",
         "_encoding",
         "_headers",
-        "_local",
         "_over",
+        "_provider",
         "_renamed",
         "_sink",
         "_size",
@@ -79,9 +83,9 @@ class _Answer:
         "exchange",
     )
 
-    def __init__(self, sink: Sink, local: bool, renamed: tuple[str, str] | None) -> None:
+    def __init__(self, sink: Sink, provider: Provider, renamed: tuple[str, str] | None) -> None:
         self._sink = sink
-        self._local = local
+        self._provider = provider
         self._encoding = b""
         self._renamed = _spellings(*renamed) if renamed else None
         self._status = 0
@@ -108,7 +112,7 @@ class _Answer:
     def broken(self, error: AntiphonError) -> None:
         if self._over:
             return
-        if self._local and isinstance(error, UpstreamUnreachable | UpstreamBroken):
+        if self._provider.local and isinstance(error, UpstreamUnreachable | UpstreamBroken):
             error = EngineFailed(
                 "the local process that runs this model has ended", remedy="it is being restarted: try again", retry_after=2.0
             )
@@ -132,8 +136,14 @@ class _Answer:
         """The error behind a status that is not one of success."""
         if not 400 <= self._status < 600:
             return UpstreamBroken(f"the model's server answered with status {self._status}", remedy="check the provider's url")
-        body = b"".join(self._body)
+        body = self._concealed(b"".join(self._body))
         return UpstreamRefused(self._status, body, content_type=self._content_type, retry_after=_retry_after(self._headers))
+
+    def _concealed(self, body: bytes) -> bytes:
+        """What the server said of an error, without the credentials that it may quote."""
+        for secret in self._provider.secrets:
+            body = body.replace(secret, b"***")
+        return body
 
     def _rename(self, raw: bytes) -> bytes:
         """Put the name that the caller used where the server put its own."""
@@ -179,7 +189,7 @@ class _WholeAnswer(_Answer):
             self._sink.fail(UpstreamBroken(f"the model's server sent what is not a whole JSON object: {unreadable}"))
             return
         if error:
-            self._sink.fail(wire.told_error(error, body))
+            self._sink.fail(wire.told_error(error, self._concealed(body)))
             return
         self._sink.head(200, self._headers)
         self._sink.frame(Frame(self._rename(body)))
@@ -191,8 +201,8 @@ class _StreamedAnswer(_Answer):
 
     __slots__ = ("_begun", "_splitter", "_streams", "_strips_usage", "_tail", "_usage")
 
-    def __init__(self, sink: Sink, local: bool, renamed: tuple[str, str] | None, strips_usage: bool) -> None:
-        super().__init__(sink, local, renamed)
+    def __init__(self, sink: Sink, provider: Provider, renamed: tuple[str, str] | None, strips_usage: bool) -> None:
+        super().__init__(sink, provider, renamed)
         self._splitter = EventSplitter()
         self._streams = False
         self._begun = False
@@ -256,7 +266,7 @@ class _StreamedAnswer(_Answer):
                 if chunk is not None and chunk.error:
                     if before:
                         self._pass_on(b"".join(before))
-                    self._fail(wire.told_error(chunk.error, sse.parse(event)[0].data.encode()))
+                    self._fail(wire.told_error(chunk.error, self._concealed(sse.parse(event)[0].data.encode())))
                     return True
             before.append(event)
         return False

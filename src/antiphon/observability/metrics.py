@@ -203,6 +203,10 @@ class CallMetrics:
         if usage.reasoning_tokens:
             row.reasoning_tokens += usage.reasoning_tokens
 
+    def know(self, models: Collection[str]) -> None:
+        """Count these names by themselves from now on, and no others that reach no target."""
+        self._known = frozenset(models)
+
     def snapshot(self, *, in_flight: int = 0, call_log_lost: int = 0, events: PipeReport = NOTHING_SENT) -> MetricsSnapshot:
         """A copy of all counts, with what others count: the calls under way, the losses of the call log, the events' way."""
         return MetricsSnapshot(

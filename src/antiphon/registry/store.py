@@ -130,6 +130,10 @@ class Store:
             self._check(model, expected, pinned, partial)
             return self._install(model, partial, final)
 
+    def holds(self, name: str) -> bool:
+        """Whether there is anything of that name that ``remove`` would remove."""
+        return (self.root / folder_name(name)).exists() or self._partial(name).exists()
+
     def remove(self, name: str) -> bool:
         """Remove a model, what an unfinished fetch left, and the memory of its hash. False if there was nothing."""
         found = False

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from antiphon.bootstrap.plan import PlannedProcess
-from antiphon.bootstrap.process import EXIT_ORPHANED, ProcessSpec, Status, encode_spec
+from antiphon.bootstrap.process import EXIT_ORPHANED, ProcessSpec, Status, Update, encode_spec, encode_update
 from antiphon.core.errors import NoMemory, SetupError
 from antiphon.core.processes import ProcessError
 
@@ -43,6 +43,8 @@ class ChildProcess:
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._hear = hear
         self._rest = b""
+        self._speaking = threading.Lock()
+        """Held while its standard input is written to or closed, so that no byte goes to whatever has the number next."""
         self._status, write_end = os.pipe()
         try:
             self._process = self._start(assignment, write_end)
@@ -62,6 +64,11 @@ class ChildProcess:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    def update(self, update: Update) -> None:
+        """Tell it of new settings, from a thread of its own, since the pipe may be full. It answers by a ``Status``."""
+        line = encode_update(update)
+        threading.Thread(target=self._say, args=(line,), name=f"update-{self.name}", daemon=True).start()
 
     def terminate(self) -> None:
         """Ask it to finish what it has begun and to end."""
@@ -97,12 +104,19 @@ class ChildProcess:
     def _attend(self, spec: bytes, loop: asyncio.AbstractEventLoop) -> None:
         stdin = self._process.stdin
         assert stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it ended before it had read all
-            _write_all(stdin.fileno(), spec)
+        self._say(spec)
         code = self._process.wait()
-        stdin.close()
+        with self._speaking:
+            stdin.close()
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(self._finish, code)
+
+    def _say(self, data: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        with self._speaking, contextlib.suppress(BrokenPipeError):  # it ended before it had read all
+            if not stdin.closed:
+                _write_all(stdin.fileno(), data)
 
     def _finish(self, code: int) -> None:
         self._read_status()

@@ -101,17 +101,35 @@ class Fleet:
                 self._keepers[process.name] = self._keep(process, shares)
         changed = [process for process in services if process.name in running and process.replaces(running[process.name])]
         for process in changed:
-            if process.role != "engine":
+            if process.role != "engine" and not await self._update(process, shares):
                 await self._replace(process, shares, grace)
-        for process in planned:
-            if process.role == "worker":
-                await self._replace(process, shares, grace)
+        await self._change_workers([process for process in planned if process.role == "worker"], shares, grace)
         for process in changed:
             if process.role == "engine":  # two of one model at once might not fit into the memory
                 await self._end([self._keepers[process.name]], grace)
                 self._keepers[process.name] = self._keep(process, shares)
         wanted = {process.name for process in planned}
         await self.drain(grace, [self._keepers.pop(name) for name in running if name not in wanted])
+
+    async def _change_workers(self, planned: Sequence[PlannedProcess], shares: dict[str, tuple[int, ...]], grace: float) -> None:
+        """One first: what it refuses, all would refuse. Then those that can be told, at once, and the others one by one."""
+        first, *others = planned
+        told = [await self._update(first, shares), *await asyncio.gather(*(self._update(process, shares) for process in others))]
+        for process, done in zip(planned, told, strict=True):
+            if not done:
+                await self._replace(process, shares, grace)
+
+    async def _update(self, process: PlannedProcess, shares: dict[str, tuple[int, ...]]) -> bool:
+        """Have a running process go over to new settings; False where it must be replaced. Raises SetupError where it refuses."""
+        keeper = self._keepers.get(process.name)
+        if keeper is None or not keeper.takes_updates or not process.follows(keeper.assignment.planned):
+            return False
+        if keeper.assignment.listen_fds != shares.get(process.name, ()):
+            return False
+        error = await keeper.update(process, self._state.epoch)
+        if error is not None and error.setup:
+            raise SetupError(f"{process.name} keeps the old settings: {error.message}", remedy=error.remedy)
+        return error is None
 
     async def _replace(self, process: PlannedProcess, shares: dict[str, tuple[int, ...]], grace: float) -> None:
         fresh = self._keep(process, shares)

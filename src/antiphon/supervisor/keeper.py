@@ -5,10 +5,12 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from antiphon.bootstrap.process import Status, socket_path
+from antiphon.bootstrap.plan import PlannedProcess
+from antiphon.bootstrap.process import Status, Update, socket_path
 from antiphon.core.errors import AntiphonError
 from antiphon.core.processes import ProcessError, ProcessState, State
 from antiphon.supervisor.backoff import Backoff, BackoffPolicy
@@ -29,6 +31,8 @@ class Timings(msgspec.Struct, frozen=True):
     """From a process's start to its being ready."""
     engine_ready: float = 600.0
     """The same for an engine, which may have to convert its model first."""
+    update: float = 10.0
+    """For a process to go over to new settings."""
     ping_every: float = 5.0
     """Between questions to a process whether it is alive; 0 asks none."""
     ping_patience: float = 10.0
@@ -62,6 +66,8 @@ class Keeper:
         self._told: ProcessError | None = None
         self._ready = asyncio.Event()
         self._ready_at = 0.0
+        self._takes_updates = False
+        self._updating: tuple[int, asyncio.Future[ProcessError | None]] | None = None
         tell(Notice("starting", self.name))
         self._task = asyncio.create_task(self._keep(), name=f"keep-{self.name}")
 
@@ -80,6 +86,31 @@ class Keeper:
             reminder.cancel()
         self._set("stopped", pid=0)
         self._tell(Notice("stopped", self.name))
+
+    @property
+    def takes_updates(self) -> bool:
+        """Whether the process runs and can be told of new settings."""
+        return self._takes_updates and self._ready.is_set() and not self._stopping.is_set()
+
+    async def update(self, planned: PlannedProcess, epoch: int) -> ProcessError | None:
+        """Tell the process, which ``takes_updates``, of the settings of ``planned``. None once it has gone over to them.
+
+        A process that is started again later is started with what was last accepted.
+        """
+        assert self._child is not None
+        answer: asyncio.Future[ProcessError | None] = asyncio.get_running_loop().create_future()
+        self._updating = (epoch, answer)
+        self._child.update(Update(epoch, planned.settings))
+        either: set[asyncio.Future[Any]] = {answer, self._child.ended}
+        done, _ = await asyncio.wait(either, timeout=self._timings.update, return_when=asyncio.FIRST_COMPLETED)
+        self._updating = None
+        if answer not in done:
+            return ProcessError(f"{self.name} did not go over to the new settings", remedy="its last lines in the log tell why")
+        if error := answer.result():
+            return error
+        self.assignment = msgspec.structs.replace(self.assignment, planned=planned, epoch=epoch)
+        self._set(self.state.state, epoch=epoch)
+        return None
 
     def kill(self) -> None:
         """End the process at once and for good."""
@@ -155,17 +186,26 @@ class Keeper:
         if status.state == "failed":
             message = status.message or f"{self.name} failed"
             self._told = ProcessError(message, status.code, status.remedy, status.setup)
+        elif status.state in ("updated", "refused"):
+            self._hear_answer(status)
         elif self._stopping.is_set():
             return
         elif status.state == "loading":
             self._set("loading", detail=status.detail)
             self._tell(Notice("loading", self.name, status.detail))
         else:
+            self._takes_updates = status.takes_updates
             self._set("ready", detail="")
             self._ready_at = time.monotonic()
             self._ready.set()
             self._tell(Notice("ready", self.name))
             self._settle(None)
+
+    def _hear_answer(self, status: Status) -> None:
+        if self._updating is None or self._updating[0] != status.epoch or self._updating[1].done():
+            return
+        refused = ProcessError(status.message or f"{self.name} refused the new settings", status.code, status.remedy, status.setup)
+        self._updating[1].set_result(refused if status.state == "refused" else None)
 
     def _settle(self, error: ProcessError | None) -> None:
         if not self.first.done():

@@ -7,10 +7,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from antiphon.bootstrap.run_folders import LOCK, PREFIX
 from antiphon.core.errors import SetupError
-
-PREFIX = "antiphon-"
-LOCK = "lock"
 
 
 class RunDir:

@@ -1,16 +1,10 @@
 """The public listening sockets. The supervisor owns them, so that none is lost with a worker."""
 
-import contextlib
-import os
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 
 from antiphon.core.errors import PortBusy
+from antiphon.transport.holders import holder_of
 from antiphon.transport.listeners import tcp_listener
-
-LISTENING = "0A"
-"""State of a listening socket in /proc/net/tcp."""
 
 
 class PublicSockets:
@@ -20,8 +14,9 @@ class PublicSockets:
     before: the connections in its queue would be lost.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, *, tls: bool = False) -> None:
         self.host = host
+        self._scheme = "https" if tls else "http"
         try:
             probe = tcp_listener(host, port)  # a shared socket would not notice that another program shares the port
         except PortBusy as error:
@@ -34,7 +29,7 @@ class PublicSockets:
     def address(self) -> str:
         """The URL of the server's root."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}"
+        return f"{self._scheme}://{host}:{self.port}"
 
     def shares(self, workers: int) -> list[tuple[int, ...]]:
         """Descriptors for each worker: every socket belongs to one, and every worker has at least one."""
@@ -54,26 +49,5 @@ class PublicSockets:
 
 
 def _with_holder(error: PortBusy, port: int) -> PortBusy:
-    holder = _holder(port)
+    holder = holder_of(port)
     return PortBusy(f"{error.message} by {holder}", remedy=error.remedy) if holder else error
-
-
-def _holder(port: int) -> str:
-    """The process that listens on a port as ``name (pid 123)``; empty where /proc does not tell."""
-    inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
-    if not inodes:
-        return ""
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
-            if any(os.readlink(fd) in inodes for fd in (process / "fd").iterdir()):
-                return f"{(process / 'comm').read_text().strip()} (pid {process.name})"
-    return ""
-
-
-def _listening_inodes(port: int) -> Iterator[str]:
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with contextlib.suppress(OSError):
-            for line in Path(table).read_text().splitlines()[1:]:
-                fields = line.split()
-                if fields[3] == LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
-                    yield fields[9]

@@ -57,7 +57,8 @@ class Supervisor:
         first start; then everything has been ended again.
         """
         with contextlib.ExitStack() as stack:
-            sockets = PublicSockets(self._settings.server.host, self._settings.server.port)
+            server = self._settings.server
+            sockets = PublicSockets(server.host, server.port, tls=bool(server.tls_cert))
             stack.callback(sockets.close)
             run_dir = RunDir()
             stack.callback(run_dir.close)

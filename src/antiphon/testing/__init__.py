@@ -1,9 +1,10 @@
 """Fakes for tests: with what Antiphon is tested, its users can test too."""
 
-from antiphon.testing import model_contract
+from antiphon.testing import ledger_contract, model_contract, record_store_contract
 from antiphon.testing.fake_clock import FakeClock
 from antiphon.testing.fake_encoder import FakeEncoder
 from antiphon.testing.fake_engine import FakeAnswer, FakeEngine
+from antiphon.testing.fake_event_sink import FakeEventSink
 from antiphon.testing.fake_model import FakeCall, FakeModel
 from antiphon.testing.mock_upstream import MockUpstream
 from antiphon.testing.recorded_request import RecordedRequest
@@ -39,6 +40,7 @@ __all__ = [
     "FakeClock",
     "FakeEncoder",
     "FakeEngine",
+    "FakeEventSink",
     "FakeModel",
     "Gate",
     "Hang",
@@ -51,5 +53,7 @@ __all__ = [
     "Status",
     "Step",
     "Wire",
+    "ledger_contract",
     "model_contract",
+    "record_store_contract",
 ]

@@ -3,6 +3,7 @@
 import asyncio
 import email.utils
 import socket
+import ssl
 import threading
 import time
 from collections import deque
@@ -36,14 +37,15 @@ class MockUpstream:
     """An OpenAI-compatible server on a free loopback port, or on a Unix socket, in a thread of its own.
 
     Scripts answer POST requests in the order in which they were given; without one left, the server echoes the last message.
-    ``with MockUpstream() as upstream:`` works in sync tests and inside coroutines.
+    With ``tls`` it speaks HTTPS. ``with MockUpstream() as upstream:`` works in sync tests and inside coroutines.
     """
 
-    def __init__(self, socket_path: str = "", models: tuple[str, ...] = (MOCK_MODEL,)) -> None:
+    def __init__(self, socket_path: str = "", models: tuple[str, ...] = (MOCK_MODEL,), tls: ssl.SSLContext | None = None) -> None:
         self.socket_path = socket_path
         self.models = models
         """What ``GET /v1/models`` lists."""
         self.port = 0
+        self._tls = tls
         self.requests: list[RecordedRequest] = []
         """All requests so far, in order of arrival."""
         self._scripts: deque[_Scripted] = deque()
@@ -55,7 +57,7 @@ class MockUpstream:
     @property
     def url(self) -> str:
         """Base URL of the API, as a provider row takes it. With a Unix socket the host means nothing."""
-        return "http://localhost/v1" if self.socket_path else f"http://127.0.0.1:{self.port}/v1"
+        return "http://localhost/v1" if self.socket_path else f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/v1"
 
     @property
     def connections(self) -> int:
@@ -189,7 +191,7 @@ class MockUpstream:
             self._loop.close()
 
     async def _serve(self, listener: socket.socket, started: threading.Event) -> None:
-        server = await self._loop.create_server(lambda: UpstreamConnection(self._board), sock=listener, backlog=1024)
+        server = await self._loop.create_server(lambda: UpstreamConnection(self._board), sock=listener, backlog=1024, ssl=self._tls)
         started.set()
         try:
             await server.serve_forever()

@@ -3,17 +3,15 @@
 import asyncio
 import logging
 import math
-import ssl
+import random
 from collections import deque
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import httptools
 import msgspec
 
 from antiphon.core.errors import (
     AntiphonError,
-    ConfigError,
     InternalError,
     QueueFull,
     UpstreamBroken,
@@ -22,12 +20,18 @@ from antiphon.core.errors import (
 )
 from antiphon.core.types import Headers
 from antiphon.transport.deadlines import DeadlineWheel, Timed
+from antiphon.transport.dialing import Dialer, Route
+from antiphon.transport.fairness import LARGE_READ, rest_a_turn
+from antiphon.transport.origin import Origin
+from antiphon.transport.proxies import Proxy, refusal
+
+__all__ = ["ClientPool", "ClientTimeouts", "Exchange", "Origin", "Receiver", "Response", "Route", "fetch"]
 
 STALE_WINDOW = 1.0
 """Seconds in which a reused connection that closes without a byte of answer counts as stale: the peer ended it as we wrote."""
 
 MAX_HEAD = 1 << 18
-"""Bytes that the head of an answer may have."""
+"""Bytes that the head of an answer may have, together with informational answers before it; trailers may have as many."""
 
 log = logging.getLogger(__name__)
 
@@ -37,45 +41,18 @@ _HOP_BY_HOP = frozenset(
 )
 
 
-class Origin(msgspec.Struct, frozen=True):
-    """Where a server is: a host and port, or a Unix socket."""
-
-    scheme: str = "http"
-    host: str = ""
-    port: int = 80
-    socket_path: str = ""
-
-    @classmethod
-    def parse(cls, url: str) -> "Origin":
-        """The origin of an ``http`` or ``https`` address. Raises ConfigError for anything else."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f'"{url}" is not an address', remedy="write it as https://host/path or http://host:port/path")
-        return cls(parts.scheme, parts.hostname, parts.port or (443 if parts.scheme == "https" else 80))
-
-    @property
-    def authority(self) -> str:
-        """The ``host`` header's value."""
-        if self.socket_path:
-            return "localhost"
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        default = 443 if self.scheme == "https" else 80
-        return host if self.port == default else f"{host}:{self.port}"
-
-    def __str__(self) -> str:
-        return f"unix:{self.socket_path}" if self.socket_path else f"{self.scheme}://{self.authority}"
-
-
 class ClientTimeouts(msgspec.Struct, frozen=True):
     """How long a server may be silent, in seconds."""
 
     connect: float = 5.0
     first_byte: float = 120.0
-    """From the request to the first byte of its answer."""
+    """From the request to the whole head of its answer."""
     idle: float = 60.0
     """Between two pieces of an answer."""
     keep_alive: float = 30.0
     """How long an idle connection is kept for the next call."""
+    max_age: float = 300.0
+    """How long a connection is used for new calls, so that a changed name is followed. A call under way is never cut."""
 
 
 class Receiver(Protocol):
@@ -133,18 +110,19 @@ class _Connection(asyncio.Protocol, Timed):
         "_chunks",
         "_complete",
         "_exchange",
-        "_head_bytes",
         "_headed",
         "_keep_alive",
         "_lines",
         "_parser",
         "_paused",
         "_pool",
+        "_quiet",
+        "_retire_at",
         "_reused",
         "_seen",
         "_sent_at",
         "_sized",
-        "_surplus",
+        "_spent",
         "_transport",
     )
 
@@ -160,12 +138,13 @@ class _Connection(asyncio.Protocol, Timed):
         self._seen = False
         self._complete = False
         self._headed = False
-        self._surplus = False
-        self._head_bytes = 0
+        self._spent = False  # fit for no other exchange: too old, or it has said more than it was asked
+        self._quiet = 0
         self._keep_alive = False
         self._reused = False
         self._paused = False
         self._sent_at = 0.0
+        self._retire_at = math.inf
 
     def send(self, exchange: Exchange) -> None:
         """Write a request; the connection is idle."""
@@ -173,8 +152,8 @@ class _Connection(asyncio.Protocol, Timed):
         assert transport is not None
         self._exchange = exchange
         exchange.connection = self
-        self._seen = self._complete = self._sized = self._headed = self._surplus = False
-        self._head_bytes = 0
+        self._seen = self._complete = self._sized = self._headed = False
+        self._quiet = 0
         pool = self._pool
         pool.wheel.set(self, pool.timeouts.first_byte)
         self._sent_at = self.deadline - pool.timeouts.first_byte
@@ -199,11 +178,14 @@ class _Connection(asyncio.Protocol, Timed):
     def resume(self) -> None:
         if self._paused and self._transport is not None:
             self._paused = False
-            self._pool.wheel.set(self, self._pool.timeouts.idle)
+            timeouts = self._pool.timeouts
+            self._pool.wheel.set(self, timeouts.idle if self._headed else timeouts.first_byte)
             self._transport.resume_reading()
 
-    def close(self) -> None:
-        if self._transport is not None:
+    def retire(self) -> None:
+        """Serve no other exchange; close at once where there is none."""
+        self._spent = True
+        if self._exchange is None and self._transport is not None:
             self._transport.close()
 
     def expired(self) -> None:
@@ -213,7 +195,7 @@ class _Connection(asyncio.Protocol, Timed):
         if exchange is not None:
             timeouts = self._pool.timeouts
             what, seconds = (
-                ("between two pieces of its answer", timeouts.idle) if self._seen else ("before its answer", timeouts.first_byte)
+                ("between two pieces of its answer", timeouts.idle) if self._headed else ("before its answer", timeouts.first_byte)
             )
             exchange.fail(UpstreamTimeout(f"{self._pool.origin} was silent for {seconds:g} s {what}"))
 
@@ -228,15 +210,8 @@ class _Connection(asyncio.Protocol, Timed):
             self.abandon()  # bytes that nobody asked for: this connection cannot be trusted any more
             return
         self._seen = True
-        if not self._headed:
-            self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
-            chunks = self._chunks
-            if chunks:
-                self._chunks = []
-                if exchange.receiver is not None:
-                    exchange.receiver.data(chunks[0] if len(chunks) == 1 else b"".join(chunks))
         except httptools.HttpParserCallbackError as error:
             self._fail_inside(error.__context__ or error)
             return
@@ -244,16 +219,28 @@ class _Connection(asyncio.Protocol, Timed):
             if not self._complete:
                 self._break(UpstreamBroken(f"{self._pool.origin} sent what is not HTTP/1.1: {error}"))
                 return
-            self._surplus = True
-        except Exception as error:  # the border to whoever receives: its fault must end the call, never leave it hanging
-            self._fail_inside(error)
-            return
+            self._spent = True
+        chunks = self._chunks
+        if not chunks:
+            self._quiet += len(data)
+        else:
+            self._quiet = 0
+            self._chunks = []
+            try:
+                if exchange.receiver is not None:
+                    exchange.receiver.data(chunks[0] if len(chunks) == 1 else b"".join(chunks))
+            except Exception as error:  # the border to whoever receives: its fault must end the call, never leave it hanging
+                self._fail_inside(error)
+                return
         if self._complete:
             self._finish()
-        elif not self._headed and self._head_bytes > MAX_HEAD:
-            self._break(UpstreamBroken(f"{self._pool.origin} sent a head of more than {MAX_HEAD >> 10} KiB"))
-        else:
+        elif self._quiet > MAX_HEAD:
+            what = "trailers" if self._headed else "a head"
+            self._break(UpstreamBroken(f"{self._pool.origin} sent {what} of more than {MAX_HEAD >> 10} KiB"))
+        elif self._headed:
             self._pool.wheel.set(self, math.inf if self._paused else self._pool.timeouts.idle)
+            if len(data) >= LARGE_READ:
+                rest_a_turn(self)
 
     def _fail_inside(self, error: BaseException) -> None:
         self._break(self._fault(error))
@@ -284,8 +271,16 @@ class _Connection(asyncio.Protocol, Timed):
             exchange.connection = None
             self._pool.connect(exchange)
             return
+        exchange.fail(self._closed(exc))
+
+    def _closed(self, exc: Exception | None) -> AntiphonError:
         when = "in the middle of its answer" if self._seen else "before it answered"
-        exchange.fail(UpstreamBroken(f"{self._pool.origin} closed the connection {when}"))
+        if isinstance(exc, TimeoutError):
+            return UpstreamTimeout(f"{self._pool.origin} acknowledged nothing any more {when}")
+        # with TLS 1.3 a client learns only now that its certificate was wanted, and asyncio keeps the server's word to itself
+        unmet = self._pool.origin.scheme == "https" and not self._seen and not self._reused
+        remedy = "it may want a certificate, which the provider's client_cert names" if unmet else ""
+        return UpstreamBroken(f"{self._pool.origin} closed the connection {when}", remedy=remedy)
 
     def _break(self, error: AntiphonError) -> None:
         exchange, self._exchange = self._exchange, None
@@ -297,9 +292,7 @@ class _Connection(asyncio.Protocol, Timed):
         exchange, self._exchange = self._exchange, None
         transport = self._transport
         if transport is not None:
-            reusable = (
-                self._keep_alive and not self._surplus and not transport.is_closing() and not transport.get_write_buffer_size()
-            )
+            reusable = self._keep_alive and not self._spent and not transport.is_closing() and not transport.get_write_buffer_size()
             if self._paused:
                 self._paused = False
                 transport.resume_reading()
@@ -321,7 +314,8 @@ class _Connection(asyncio.Protocol, Timed):
     # -- llhttp's callbacks
 
     def on_message_begin(self) -> None:
-        self._surplus = self._complete  # a second answer to one request: nobody asked for it
+        if self._complete:
+            self._spent = True  # a second answer to one request: nobody asked for it
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if not self._headed:  # what comes later are trailers, or an answer that nobody asked for
@@ -332,7 +326,9 @@ class _Connection(asyncio.Protocol, Timed):
             return
         lines, self._lines = self._lines, []
         status = self._parser.get_status_code()
-        if status < 200:
+        if 100 <= status < 200:
+            if _sized(lines):
+                self._break(UpstreamBroken(f"{self._pool.origin} sent an informational answer with a body"))
             return
         self._headed = True
         exchange = self._exchange
@@ -349,6 +345,27 @@ class _Connection(asyncio.Protocol, Timed):
         if self._headed and not self._complete:
             self._complete = True
             self._keep_alive = self._parser.should_keep_alive()  # llhttp forgets it once this callback has returned
+
+
+class _ForwardedConnection(_Connection):
+    """A connection to a proxy that passes whole requests on, and answers itself where it will not or cannot."""
+
+    __slots__ = ("_proxy",)
+
+    def __init__(self, pool: "ClientPool", proxy: Proxy) -> None:
+        super().__init__(pool)
+        self._proxy = proxy
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status == 407 or (status in (502, 503, 504) and not _is_json(self._lines)):
+            self._break(refusal(status, self._proxy, self._pool.origin))
+        else:
+            super().on_headers_complete()
+
+
+def _is_json(lines: list[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() == b"content-type" and b"json" in value.lower() for name, value in lines)
 
 
 def _sized(lines: list[tuple[bytes, bytes]]) -> bool:
@@ -369,6 +386,7 @@ class ClientPool:
         timeouts: ClientTimeouts | None = None,
         max_connections: int = 1024,
         wheel: DeadlineWheel | None = None,
+        route: Route | None = None,
     ) -> None:
         self.origin = origin
         self.timeouts = timeouts or ClientTimeouts()
@@ -381,20 +399,24 @@ class ClientPool:
         self._all: set[_Connection] = set()
         self._waiting: deque[Exchange] = deque()
         self._connecting: set[asyncio.Task[None]] = set()
-        self._tls = ssl.create_default_context() if origin.scheme == "https" else None
+        self._dialer = Dialer(origin, route or Route())
+        self._ages = _Ages(self)
         self._host = f" HTTP/1.1\r\nhost: {origin.authority}\r\n".encode()
+        self._root = ""
+        self.forwarding = self._dialer.forwarding
+        """The proxy that passes the requests on; None where there is none, or it only opens tunnels."""
+        if self.forwarding is not None:
+            self._root = f"http://{origin.authority}"
+            self._host += self.forwarding.header
 
     def request(self, method: str, path: str, headers: Headers, body: bytes, receiver: Receiver) -> Exchange:
         """Send a request. Never raises: what goes wrong is told to ``receiver.broken``."""
-        fields = b"".join([b"%b: %b\r\n" % field for field in headers])
-        return self.send(
-            b"%b %b%b%bcontent-length: %d\r\n\r\n" % (method.encode(), path.encode(), self._host, fields, len(body)), body, receiver
-        )
+        return self.send(b"%bcontent-length: %d\r\n\r\n" % (self.prepare(method, path, headers), len(body)), body, receiver)
 
     def prepare(self, method: str, path: str, headers: Headers) -> bytes:
         """The part of a request's head that is the same for many calls, for ``request_prepared``."""
         fields = b"".join([b"%b: %b\r\n" % field for field in headers])
-        return b"%b %b%b%b" % (method.encode(), path.encode(), self._host, fields)
+        return b"%b %b%b%b" % (method.encode(), (self._root + path).encode(), self._host, fields)
 
     def request_prepared(self, prepared: bytes, extra: bytes, body: bytes, receiver: Receiver) -> Exchange:
         """Send a request whose head begins with ``prepared``; ``extra`` is more header lines, each ending in CRLF."""
@@ -411,7 +433,7 @@ class ClientPool:
                 connection.send(exchange)
                 return exchange
         if self.closed:
-            exchange.fail(UpstreamUnreachable(f"the connections to {self.origin} are closed"))
+            exchange.fail(self._shut())
         else:
             self.connect(exchange)
         return exchange
@@ -432,26 +454,28 @@ class ClientPool:
             return
         task = self._loop.create_task(self._connect(exchange))
         self._connecting.add(task)
-        task.add_done_callback(self._connecting.discard)
+        task.add_done_callback(self._connected)
+
+    def _connected(self, task: "asyncio.Task[None]") -> None:
+        self._connecting.discard(task)
+        self._serve_waiting()
 
     async def _connect(self, exchange: Exchange) -> None:
-        connection = _Connection(self)
-        origin = self.origin
+        connection = _Connection(self) if self.forwarding is None else _ForwardedConnection(self, self.forwarding)
         try:
-            async with asyncio.timeout(self.timeouts.connect):
-                if origin.socket_path:
-                    await self._loop.create_unix_connection(lambda: connection, origin.socket_path)
-                else:
-                    await self._loop.create_connection(lambda: connection, origin.host, origin.port, ssl=self._tls)
-        except TimeoutError:
-            exchange.fail(UpstreamUnreachable(f"{origin} did not take a connection within {self.timeouts.connect:g} s"))
-            self._serve_waiting()
+            await self._dialer.dial(lambda: connection, self.timeouts.connect)
+        except UpstreamUnreachable as error:
+            exchange.fail(error)
             return
-        except OSError as error:
-            exchange.fail(UpstreamUnreachable(f"{origin} cannot be reached: {error.strerror or error}"))
-            self._serve_waiting()
+        except asyncio.CancelledError:
+            exchange.fail(self._shut())
+            raise
+        if connection._transport is None:  # the server took the connection and closed it at once
+            exchange.fail(connection._closed(None))
             return
         self._all.add(connection)
+        if self.timeouts.max_age < math.inf and not self.origin.socket_path:
+            self._ages.watch(connection)
         if exchange.receiver is not None:
             connection.send(exchange)
         else:
@@ -476,11 +500,18 @@ class ClientPool:
         self._serve_waiting()
 
     def _serve_waiting(self) -> None:
-        while self._waiting and not self.closed:
+        while self._waiting and not self.closed and len(self._all) + len(self._connecting) < self.max_connections:
             exchange = self._waiting.popleft()
             if exchange.receiver is not None:
                 self.connect(exchange)
-                return
+
+    def _shut(self) -> UpstreamUnreachable:
+        return UpstreamUnreachable(f"the connections to {self.origin} are closed")
+
+    @property
+    def busy(self) -> bool:
+        """An exchange is under way or waits."""
+        return bool(self._waiting or self._connecting) or len(self._all) > len(self._idle)
 
     async def close(self) -> None:
         """Close all connections; running exchanges fail."""
@@ -488,11 +519,38 @@ class ClientPool:
         for task in list(self._connecting):
             task.cancel()
         while self._waiting:
-            self._waiting.popleft().fail(UpstreamUnreachable(f"the connections to {self.origin} are closed"))
+            self._waiting.popleft().fail(self._shut())
         for connection in list(self._all):
             if connection._transport is not None:
                 connection._transport.abort()
         await asyncio.sleep(0)
+
+
+class _Ages(Timed):
+    """Looks now and then for connections of a pool that have reached their age."""
+
+    __slots__ = ("_period", "_pool")
+
+    def __init__(self, pool: ClientPool) -> None:
+        Timed.__init__(self)
+        self._pool = pool
+        self._period = pool.timeouts.max_age / 10
+
+    def watch(self, connection: _Connection) -> None:
+        """Retire ``connection`` at its age, less up to a tenth by chance: what began together need not end together."""
+        pool = self._pool
+        connection._retire_at = pool.now() + pool.timeouts.max_age * (1 - random.random() / 10)  # noqa: S311  # no secret
+        if self.deadline == math.inf:
+            pool.wheel.set(self, self._period)
+
+    def expired(self) -> None:
+        """Timed: it is time to look."""
+        pool, now = self._pool, self._pool.now()
+        for connection in list(pool._all):
+            if connection._retire_at <= now:
+                connection.retire()
+        if pool._all:
+            pool.wheel.set(self, self._period)
 
 
 class Response(msgspec.Struct, frozen=True):

@@ -3,30 +3,41 @@
 import asyncio
 import math
 import socket
-from collections import deque
+import ssl
 from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 import httptools
 import msgspec
 
-from antiphon.core.types import Headers
 from antiphon.transport.deadlines import DeadlineWheel, Timed
+from antiphon.transport.fairness import LARGE_READ, rest_a_turn
+from antiphon.transport.messages import Request, Responder, ResponseListener
+from antiphon.transport.strict import one_reading
+
+__all__ = ["Handler", "HttpServer", "Request", "Responder", "ResponseListener", "ServerLimits"]
 
 MAX_PIPELINED = 16
 """Requests that one connection may have waiting behind the one being answered before it is no longer read."""
 
+MAX_PIPELINED_BYTES = 1 << 20
+"""Bytes of bodies that these may have; what one read brought is taken beyond it."""
+
 MAX_FIELDS = 256
 """Header lines of a request."""
+
 LINGER = 0.5
 """Seconds for which a draining server keeps idle connections."""
 
-_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
-_CHUNK_BIG = 16384
+LAST_WORDS = 1.0
+"""Seconds for which a refused peer may go on sending: closing at once would reset the connection before it has read why."""
+
 _OFFER = frozenset((b"upgrade", b"connection", b"http2-settings"))
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_NEVER = frozenset((b"CONNECT", b"SOURCE"))  # the second is Icecast's, whose protocol llhttp takes for HTTP
+_VERSIONS = frozenset(("1.0", "1.1"))
 
 
 class ServerLimits(msgspec.Struct, frozen=True):
@@ -46,164 +57,6 @@ class ServerLimits(msgspec.Struct, frozen=True):
     """Seconds for which a peer may not read while there is something to write."""
 
 
-class ResponseListener(Protocol):
-    """Hears what becomes of the peer while it is being answered."""
-
-    def gone(self) -> None:
-        """The peer left before the answer was complete."""
-
-    def pause(self) -> None:
-        """The peer reads slowly: send no more for now."""
-
-    def resume(self) -> None:
-        """The peer has caught up."""
-
-
-class Request:
-    """A request, complete with its body."""
-
-    __slots__ = ("body", "fields", "method", "target")
-
-    def __init__(self, method: str, target: bytes, fields: dict[bytes, bytes], body: bytes) -> None:
-        self.method = method
-        self.target = target
-        """Path and query as they came."""
-        self.fields = fields
-        """Headers, names in lower case; the values of a repeated one are joined by a comma (RFC 9110, section 5.3)."""
-        self.body = body
-
-    @property
-    def path(self) -> str:
-        return self.target.partition(b"?")[0].decode("latin-1")
-
-    @property
-    def query(self) -> str:
-        return self.target.partition(b"?")[2].decode("latin-1")
-
-    @property
-    def headers(self) -> Headers:
-        return tuple(self.fields.items())
-
-    def header(self, name: bytes) -> bytes:
-        """The value of a header (name in lower case), ``b""`` where it is absent."""
-        return self.fields.get(name, b"")
-
-
-class Responder:
-    """Writes the one response to a request. Writing to a peer that has left does nothing."""
-
-    __slots__ = ("_chunked", "_connection", "_head_only", "_keep_alive", "_old_http", "_started", "closed", "listener")
-
-    def __init__(self, connection: "_Connection", keep_alive: bool, head_only: bool = False, old_http: bool = False) -> None:
-        self._connection: _Connection | None = connection
-        self._keep_alive = keep_alive
-        self._head_only = head_only  # the request was a HEAD: its response has no body
-        self._old_http = old_http  # the peer speaks HTTP/1.0: streams end with the connection
-        self._started = False
-        self._chunked = False
-        self.closed = False
-        """The response is complete, or the peer has left."""
-        self.listener: ResponseListener | None = None
-
-    @property
-    def started(self) -> bool:
-        """The head has been sent."""
-        return self._started
-
-    def send(self, status: int, headers: Headers, body: bytes = b"") -> None:
-        """A whole response; ``content-length`` is added."""
-        connection = self._connection
-        if connection is None:
-            return
-        self._started = True
-        head = self._head(status, headers, b"content-length: %d\r\n" % len(body))
-        if self._head_only:
-            body = b""
-        if len(body) < _CHUNK_BIG:
-            connection.write(head + body)
-        else:
-            connection.writelines((head, body))
-        self._finish()
-
-    def start(self, status: int, headers: Headers, first: bytes = b"") -> None:
-        """Begin a streamed response with its first piece; then ``write`` and ``end``.
-
-        The body is chunked unless ``headers`` has a ``content-length``.
-        """
-        connection = self._connection
-        if connection is None:
-            return
-        self._started = True
-        sized = any(name == b"content-length" for name, _ in headers)
-        self._chunked = not sized and not self._old_http
-        if self._old_http and not sized:
-            self._keep_alive = False
-        head = self._head(status, headers, b"transfer-encoding: chunked\r\n" if self._chunked else b"")
-        if not first or self._head_only:
-            connection.write(head)
-        elif self._chunked:
-            connection.write(b"%b%x\r\n%b\r\n" % (head, len(first), first))
-        else:
-            connection.write(head + first)
-
-    def write(self, data: bytes) -> None:
-        """The next piece of a streamed body."""
-        connection = self._connection
-        if connection is None or not data or self._head_only:
-            return
-        if not self._chunked:
-            connection.write(data)
-        elif len(data) < _CHUNK_BIG:
-            connection.write(b"%x\r\n%b\r\n" % (len(data), data))
-        else:
-            connection.writelines((b"%x\r\n" % len(data), data, b"\r\n"))
-
-    def end(self, last: bytes = b"") -> None:
-        """Complete a streamed response, with ``last`` as its last piece."""
-        if last:
-            self.write(last)
-        connection = self._connection
-        if connection is None:
-            return
-        if self._chunked and not self._head_only:
-            connection.write(b"0\r\n\r\n")
-        self._finish()
-
-    def abort(self) -> None:
-        """Cut the connection, so that the peer sees that the answer is broken."""
-        connection = self._connection
-        self.detach()
-        if connection is not None:
-            connection.abort()
-
-    def detach(self) -> None:
-        """Forget the connection: it has ended."""
-        self._connection = None
-        self.closed = True
-        self.listener = None
-
-    def _finish(self) -> None:
-        connection, self._connection = self._connection, None
-        self.closed = True
-        self.listener = None
-        if connection is not None:
-            connection.answered(self._keep_alive)
-
-    def _head(self, status: int, headers: Headers, framing: bytes) -> bytes:
-        line = _STATUS_LINES.get(status) or b"HTTP/1.1 %d Status\r\n" % status
-        assert self._connection is not None
-        server = self._connection.server
-        if server.draining:
-            self._keep_alive = False
-        head = [line]
-        for name, value in headers:
-            head += (name, b": ", value, b"\r\n")
-        if not self._keep_alive:
-            head.append(b"connection: close\r\n")
-        head += (framing, server.date, b"\r\n")
-        return b"".join(head)
-
-
 Handler = Callable[[Request, Responder], None]
 
 
@@ -217,12 +70,16 @@ class _Connection(asyncio.Protocol, Timed):
         "_current",
         "_head_bytes",
         "_headers",
+        "_host",
         "_in_head",
+        "_known",
         "_late",
         "_lines",
+        "_overhead",
         "_paused",
         "_parser",
         "_refused",
+        "_seen",
         "_size",
         "_target",
         "_timed",
@@ -237,13 +94,16 @@ class _Connection(asyncio.Protocol, Timed):
         self._transport: asyncio.Transport | None = None
         self._parser: Any = httptools.HttpRequestParser(self)
         self._current: Responder | None = None
-        self._backlog: deque[tuple[Request, Responder]] = deque()
+        self._backlog: list[tuple[Request, Responder]] = []
         self._lines: list[tuple[bytes, bytes]] = []
         self._headers: dict[bytes, bytes] = {}
         self._target = b""
+        self._host: bytes | None = b""
+        self._known = b""  # the last target that was found to be in order, together with the Host
         self._body: list[bytes] = []
         self._size = 0
-        self._head_bytes = 0
+        self._head_bytes = 0  # not 0: a request has begun and is not complete
+        self._seen = self._overhead = 0  # size of the body at the last look, and bytes since then that were none of it
         self._in_head = True
         self._late = False
         self._timed = False
@@ -272,7 +132,7 @@ class _Connection(asyncio.Protocol, Timed):
         except httptools.HttpParserError:
             self._refused = self._refused or 400
         if (self._head_bytes or self._refused) and not self._closing:
-            self._wait_for_the_rest()
+            self._wait_for_the_rest(len(data))
 
     def _take_without_offer(self, rest: bytes) -> None:
         """The peer offers another protocol, and llhttp stops before the body. None is spoken here: read on as if nothing were."""
@@ -291,33 +151,53 @@ class _Connection(asyncio.Protocol, Timed):
     def _head_without_offer(self) -> bytes:
         method, version = self._parser.get_method(), self._parser.get_http_version()
         fields = b"".join(b"%b: %b\r\n" % field for field in self._headers.items() if field[0] not in _OFFER)
+        for option in (b"close", b"keep-alive"):
+            if option in _list(self._headers.get(b"connection", b"")):
+                fields += b"connection: %b\r\n" % option
         head = b"%b %b HTTP/%b\r\n%b\r\n" % (method, self._target, version.encode(), fields)
         self._headers, self._target, self._lines = {}, b"", []
         self._in_head = True
         return head
 
-    def _wait_for_the_rest(self) -> None:
+    def _wait_for_the_rest(self, size: int) -> None:
         """A request has begun and is not complete: hold it to the limits. Most requests come whole and never get here."""
         limits = self.server.limits
         if self._in_head:
             if self._head_bytes > limits.max_header_bytes:
                 self._refused = self._refused or 431
-            elif self._current is None and not self._timed:
+            elif self._current is None and not self._timed and not self._writing_paused:
                 self._timed = True
                 self.server.wheel.set(self, limits.header_timeout)
-        elif not self._late:
-            announced = self._headers.get(b"content-length", b"0")
-            if len(announced) > 15 or int(announced) > limits.max_body_bytes:
-                self._refused = self._refused or 413
-            elif self._headers.get(b"expect", b"").lower() == b"100-continue" and self._current is None and not self._body:
-                self.write(_CONTINUE)
-        elif len(self._lines) > MAX_FIELDS:
-            self._refused = self._refused or 431
-        if not self._in_head and self._current is None:
-            self.server.wheel.set(self, limits.body_timeout)
-        self._late = not self._in_head
+        else:
+            self._wait_for_the_body(size)
         if self._refused:
             self._refuse(self._refused)
+
+    def _wait_for_the_body(self, size: int) -> None:
+        limits = self.server.limits
+        idle = self._current is None and not self._writing_paused
+        if not self._late:
+            self._seen = self._overhead = 0
+            announced = self._headers.get(b"content-length", b"").strip().lstrip(b"0") or b"0"
+            if len(announced) > 15 or int(announced) > limits.max_body_bytes:
+                self._refused = self._refused or 413
+            elif idle and not self._body and self._expects():
+                self.write(_CONTINUE)
+            self._late = idle
+        elif self._size > self._seen:
+            self._seen, self._overhead = self._size, 0
+        else:
+            self._overhead += size  # an endless chunk extension, or trailers
+            if self._overhead > limits.max_header_bytes or len(self._lines) > MAX_FIELDS:
+                self._refused = self._refused or 431
+        if idle:
+            self.server.wheel.set(self, limits.body_timeout)
+        if size >= LARGE_READ:
+            rest_a_turn(self)
+
+    def _expects(self) -> bool:
+        """The peer waits to be told to send the body; HTTP/1.0 does not know of this (RFC 9110, section 10.1.1)."""
+        return self._headers.get(b"expect", b"").strip().lower() == b"100-continue" and self._parser.get_http_version() != "1.0"
 
     def eof_received(self) -> bool:
         return False
@@ -346,17 +226,20 @@ class _Connection(asyncio.Protocol, Timed):
 
     def resume_writing(self) -> None:
         self._writing_paused = False
+        if self._closing and not self._refused and self._current is None:
+            self.server.wheel.set(self, self.server.limits.write_timeout)
+            return
         self.deadline = math.inf
-        if self._current is not None and self._current.listener is not None:
+        if self._current is None:
+            self._go_on()
+        elif self._current.listener is not None:
             self._current.listener.resume()
-        elif self._current is None:
-            self.server.wheel.set(self, self.server.limits.keep_alive)
 
     def expired(self) -> None:
         """Timed: the peer was silent for too long."""
-        if self._writing_paused:
+        if self._writing_paused or (self._closing and self._current is None):
             self.abort()
-        elif self._current is None and (self._head_bytes or self._body or not self._in_head):
+        elif self._current is None and self._head_bytes:
             self._refuse(408)
         elif self._current is None:
             self.close()
@@ -365,6 +248,8 @@ class _Connection(asyncio.Protocol, Timed):
 
     def on_url(self, url: bytes) -> None:
         self._target += url
+        if not self._head_bytes:
+            self._head_bytes = len(url)  # behind another request in one read
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._lines.append((name, value))
@@ -373,12 +258,23 @@ class _Connection(asyncio.Protocol, Timed):
         self._in_head = False
         lines, self._lines = self._lines, []  # lines that follow are trailers, which are of no use here
         headers = {name.lower(): value for name, value in lines}
-        self._headers = headers if len(headers) == len(lines) else _joined(lines)
+        self._headers = headers = headers if len(headers) == len(lines) else _joined(lines)
         limit = self.server.limits.max_header_bytes
         if len(lines) > MAX_FIELDS or (
             self._head_bytes > limit and sum(len(name) + len(value) for name, value in lines) + len(self._target) > limit
         ):
             self._refused = 431
+        host = headers.get(b"host")
+        if host != self._host or self._target != self._known:
+            parser = self._parser
+            if one_reading(parser.get_method(), self._target, parser.get_http_version(), host):
+                self._host, self._known = host, (self._target if host is not None else b"")
+            else:
+                self._refused = self._refused or 400
+        if b"transfer-encoding" in headers and (
+            headers[b"transfer-encoding"].strip().lower() != b"chunked" or self._parser.get_http_version() != "1.1"
+        ):
+            self._refused = self._refused or 400
 
     def on_body(self, body: bytes) -> None:
         self._size += len(body)
@@ -389,17 +285,28 @@ class _Connection(asyncio.Protocol, Timed):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        if self._refused:
+        if self._refused or self._closing:
             return
         parser, headers = self._parser, self._headers
         if b"upgrade" in headers and parser.should_upgrade():
             return  # ``_take_without_offer`` reads it again
         method = parser.get_method()
-        if method == b"CONNECT":
+        if method in _NEVER:
             self._refused = 400
             return
         keep_alive = parser.should_keep_alive()
-        old_http = (not keep_alive or b"connection" in headers) and parser.get_http_version() == "1.0"
+        old_http = False
+        if not keep_alive or b"connection" in headers:  # as in every request that is not HTTP/1.1
+            version = parser.get_http_version()
+            old_http = version == "1.0"
+            if version not in _VERSIONS:
+                self._refused = 400
+                return
+        if self._lines:
+            if len(self._lines) > MAX_FIELDS:
+                self._refused = 431
+                return
+            self._lines = []
         body = self._body
         request = Request(method.decode(), self._target, headers, body[0] if len(body) == 1 else b"".join(body))
         responder = Responder(self, keep_alive, method == b"HEAD", old_http)
@@ -410,17 +317,19 @@ class _Connection(asyncio.Protocol, Timed):
         self._head_bytes = 0
         self._in_head = True
         self._late = self._timed = False
-        if self._lines:
-            self._lines = []
-        if self._current is None:
+        if self._current is None and not self._backlog and not self._writing_paused:
             self.deadline = math.inf
             self._current = responder
             self.server.handler(request, responder)
             return
         self._backlog.append((request, responder))
-        if len(self._backlog) >= MAX_PIPELINED and not self._paused and self._transport is not None:
+        if not self._paused and self._transport is not None and self._backlog_is_full():
             self._paused = True
             self._transport.pause_reading()
+
+    def _backlog_is_full(self) -> bool:
+        backlog = self._backlog
+        return len(backlog) >= MAX_PIPELINED or sum(len(request.body) for request, _ in backlog) > MAX_PIPELINED_BYTES
 
     # -- the responder's calls
 
@@ -433,22 +342,34 @@ class _Connection(asyncio.Protocol, Timed):
             self._transport.writelines(pieces)
 
     def answered(self, keep_alive: bool) -> None:
-        """The current response is complete: close, rest, or go on with the next pipelined request."""
+        """The current response is complete: close, rest, or go on with what came behind it."""
         self._current = None
         if not keep_alive or self.server.draining:
             self.close()
-        elif self._backlog:
-            asyncio.get_running_loop().call_soon(self._next)
+        elif self._backlog or self._refused or self._head_bytes:
+            self._go_on()
         elif not self._writing_paused:
             self.server.wheel.set(self, self.server.limits.keep_alive)
 
+    def _go_on(self) -> None:
+        """Nothing is being answered: take the next pipelined request, wait for the rest of one, or rest."""
+        if self._writing_paused:
+            return  # ``resume_writing`` comes back here
+        if self._backlog:
+            asyncio.get_running_loop().call_soon(self._next)
+        elif self._refused or self._head_bytes:
+            self._wait_for_the_rest(0)
+        else:
+            self.server.wheel.set(self, self.server.limits.keep_alive)
+
     def _next(self) -> None:
-        if self._current is not None or not self._backlog or self._closing:
+        if self._current is not None or not self._backlog or self._writing_paused:
             return
-        request, self._current = self._backlog.popleft()
-        if self._paused and self._transport is not None and len(self._backlog) < MAX_PIPELINED // 2:
+        request, self._current = self._backlog.pop(0)
+        if self._paused and self._transport is not None and not self._backlog_is_full():
             self._paused = False
             self._transport.resume_reading()
+        self.deadline = math.inf
         self.server.handler(request, self._current)
 
     def busy(self) -> bool:
@@ -458,9 +379,17 @@ class _Connection(asyncio.Protocol, Timed):
     def close(self) -> None:
         """Close once what was written has gone out."""
         self._closing = True
-        if self._transport is not None:
+        self._backlog.clear()
+        transport = self._transport
+        if transport is None:
+            return
+        if self._refused and transport.can_write_eof():
+            self._refused = 0
+            self.server.wheel.set(self, LAST_WORDS)
+            transport.write_eof()  # the peer's own end, or the deadline, closes the rest
+        else:
             self.server.wheel.set(self, self.server.limits.write_timeout)
-            self._transport.close()
+            transport.close()
 
     def abort(self) -> None:
         self._closing = True
@@ -468,13 +397,18 @@ class _Connection(asyncio.Protocol, Timed):
             self._transport.abort()
 
     def _refuse(self, status: int) -> None:
-        """Answer what cannot be served as HTTP, unless an answer is under way, and close."""
+        """Read no more; once what came before has been answered, answer what cannot be served as HTTP, and close."""
         self._closing = True
-        if self._current is None and self._transport is not None:
-            responder = Responder(self, False)
-            self._current = responder
+        self._refused = status
+        if self._current is None and not self._backlog and not self._writing_paused and self._transport is not None:
+            self._head_bytes = 0
+            self._current = responder = Responder(self, False)
             self.server.refuse(status, responder)
-        self.close()
+
+
+def _list(value: bytes) -> list[bytes]:
+    """Members of a comma-separated value, in lower case."""
+    return [member.strip().lower() for member in value.split(b",")]
 
 
 def _joined(lines: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
@@ -511,12 +445,14 @@ class HttpServer:
         self._clock: asyncio.TimerHandle | None = None
         self._tell_time()
 
-    async def listen(self, sock: socket.socket) -> None:
-        """Accept on a socket that is bound and listening."""
+    async def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
+        """Accept on a socket that is bound and listening, TCP sockets under ``tls`` if it is given."""
         if sock.family == socket.AF_UNIX:
             self._servers.append(await self._loop.create_unix_server(lambda: _Connection(self), sock=sock, backlog=4096))
         else:
-            self._servers.append(await self._loop.create_server(lambda: _Connection(self), sock=sock, backlog=4096))
+            patience = self.limits.header_timeout if tls is not None else None
+            options: Any = {"sock": sock, "backlog": 4096, "ssl": tls, "ssl_handshake_timeout": patience}
+            self._servers.append(await self._loop.create_server(lambda: _Connection(self), **options))
 
     async def drain(self, grace: float) -> None:
         """Accept no more, let running requests finish for at most ``grace`` seconds, then close.

@@ -13,7 +13,7 @@ from antiphon.core.errors import UpstreamBroken
 MAX_EVENT = 32 << 20
 """Bytes that one event may have; more is refused, so that a stream without line ends cannot fill the memory."""
 
-_BOUNDARY = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
+_BOUNDARY = re.compile(rb"\n\n|\n\r\n?|\r\r\n?|\r\n\n|\r\n\r\n?")  # two ends of lines, CRLF being one
 _LINE = re.compile(r"\r\n|\n|\r")
 
 

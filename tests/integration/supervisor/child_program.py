@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from antiphon.bootstrap.process import Child, encode_spec, run, socket_path
+from antiphon.config import Settings
 from antiphon.core.errors import SetupError
 
 BEHAVIOUR = os.environ.get("TEST_BEHAVIOUR", "")
@@ -25,6 +26,7 @@ class Server:
             "name": child.spec.name,
             "pid": os.getpid(),
             "epoch": child.spec.epoch,
+            "aliases": sorted(child.spec.settings.aliases),
             "spec_bytes": len(encode_spec(child.spec)),
             "keys": [key.key.reveal() for key in child.spec.settings.server.keys],
             "argv": sys.argv,
@@ -33,6 +35,15 @@ class Server:
         self._run_dir = child.spec.run_dir
         self._servers: list[asyncio.Server] = []
         self._running: set[asyncio.Task[None]] = set()
+
+    def take(self, settings: Settings) -> None:
+        if BEHAVIOUR == "refuses-updates":
+            raise SetupError("these are not to its taste", remedy="season them")
+        if BEHAVIOUR == "trips-over-updates":
+            raise KeyError("a fault")
+        if BEHAVIOUR == "hangs-at-updates":
+            time.sleep(1000)
+        self._about["aliases"] = sorted(settings.aliases)
 
     async def listen(self, child: Child) -> None:
         for fd in child.spec.listen_fds:
@@ -91,7 +102,7 @@ async def main(child: Child) -> None:
         raise SetupError(f"{child.spec.name} lost its legs", remedy="find them")
     if BEHAVIOUR == "ignore-term":
         ignore_term()
-    child.ready()
+    child.ready(server.take if BEHAVIOUR.endswith("-updates") else None)
     if BEHAVIOUR == "busy-in-c":
         ctypes.PyDLL(None).sleep(1000)  # holds the interpreter's lock, so that no Python thread runs
     await child.stopping.wait()

@@ -1,8 +1,11 @@
 """SIGHUP: new settings without a failed call, or the old ones and a reason."""
 
 import http.client
+import os
 import signal
 import threading
+
+import pytest
 
 from tests.integration.supervisor.served import alive, eventually
 
@@ -44,11 +47,11 @@ def test_workers_are_replaced_without_a_failed_call(server):
     assert failures == []
     assert slow.result()["pid"] in before.values()
     assert set(after) == set(before)
-    assert not any(alive(pid) for pid in before.values())
+    assert not any(alive(pid) for name, pid in before.items() if name != "coordinator")
     assert seen & set(before.values())
     assert seen & set(after.values())
     assert server.state.epoch == 2
-    assert {process.epoch for process in server.state.processes} == {2}
+    assert {process.epoch for process in server.state.processes if process.role in ("worker", "control")} == {2}
 
 
 def test_invalid_settings_change_nothing_and_are_named(server):
@@ -143,3 +146,46 @@ def test_a_reload_is_cut_short_by_the_end(server):
     server.signal(signal.SIGTERM)
     assert server.ended() == 0
     assert list(server.tmp.iterdir()) == []
+
+
+def test_workers_that_take_new_settings_stay(server):
+    takes = {"worker-0": "takes-updates", "worker-1": "takes-updates", "control": "takes-updates"}
+    server.write(server={"workers": 2}, behaviour=takes)
+    server.serving()
+    before = pids(server)
+    slow = server.in_background("/1.5")
+    server.write(server={"workers": 2}, aliases={"a": ["b"]}, behaviour=takes)
+    server.reload("reloaded")
+    assert pids(server) == before
+    assert {process.epoch for process in server.state.processes if process.name in takes} == {2}
+    assert slow.result()["pid"] in before.values()
+    for _ in range(20):
+        assert server.get()["aliases"] == ["a"]
+    os.kill(pids(server)["worker-0"], signal.SIGKILL)
+    eventually(lambda: server.named("worker-0").state == "ready")
+    for _ in range(20):
+        assert server.get()["aliases"] == ["a"]
+
+
+def test_settings_that_a_worker_refuses_change_nothing(server):
+    refuses = {"worker-0": "refuses-updates"}
+    server.write(behaviour=refuses)
+    server.serving()
+    before = pids(server)["worker-0"]
+    server.write(aliases={"a": ["b"]}, behaviour=refuses)
+    text = server.reload("refused")["text"]
+    assert "worker-0 keeps the old settings: these are not to its taste" in text
+    assert "season them" in text
+    assert server.get()["aliases"] == []
+    assert pids(server)["worker-0"] == before
+
+
+@pytest.mark.parametrize("behaviour", ["trips-over-updates", "hangs-at-updates"])
+def test_a_worker_that_cannot_go_over_to_new_settings_is_replaced(server, behaviour):
+    server.write(behaviour={"worker-0": behaviour}, timings={"update": 0.3})
+    server.serving()
+    before = pids(server)["worker-0"]
+    server.write(aliases={"a": ["b"]}, behaviour={"worker-0": behaviour}, timings={"update": 0.3}, server={"grace": 0.1})
+    server.reload("reloaded")
+    assert pids(server)["worker-0"] != before
+    assert server.get()["aliases"] == ["a"]

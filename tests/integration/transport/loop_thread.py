@@ -3,7 +3,8 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar
 
 import uvloop
@@ -18,7 +19,7 @@ class LoopThread:
     """``with LoopThread() as loop: loop.run(coroutine)``."""
 
     def __enter__(self) -> Self:
-        self._servers: list[HttpServer] = []
+        self.servers: list[HttpServer] = []
         self._peers: list[Peer] = []
         self.loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._main, daemon=True)
@@ -32,13 +33,20 @@ class LoopThread:
     def __exit__(self, *_: object) -> None:
         for peer in self._peers:
             peer.close()
-        for server in self._servers:
+        for server in self.servers:
             self.run(server.close())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(5)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(20)
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait, with a deadline."""
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
 
     def peer(self, port: int) -> "Peer":
         """A connection to a port of this machine, closed at the end."""
@@ -56,7 +64,7 @@ class LoopThread:
             return server
 
         server = self.run(start())
-        self._servers.append(server)
+        self.servers.append(server)
         return server, int(sock.getsockname()[1])
 
 

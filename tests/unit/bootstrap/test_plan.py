@@ -27,6 +27,7 @@ def test_each_role_has_its_processes_in_the_order_of_their_start():
     assert [(p.role, p.name) for p in processes] == [
         ("control", "control"),
         ("compute", "compute"),
+        ("coordinator", "coordinator"),
         ("engine", "engine-small"),
         ("engine", "engine-big-one-c10e644b"),
         ("worker", "worker-0"),
@@ -44,7 +45,7 @@ def test_workers_need_everything_else_and_nothing_else_needs_anything():
 
 def test_what_is_not_configured_is_not_started():
     names = [p.name for p in plan(settings(models=(), embeddings=EmbeddingSettings(enabled=False)), {}, "/run/a")]
-    assert names == ["control", "worker-0", "worker-1"]
+    assert names == ["control", "coordinator", "worker-0", "worker-1"]
 
 
 def test_an_engine_gets_its_model_its_files_and_its_threads():

@@ -10,9 +10,12 @@ from antiphon.bootstrap.process import (
     Child,
     ProcessSpec,
     Status,
+    Update,
     _as_antiphon_error,
     decode_spec,
+    decode_update,
     encode_spec,
+    encode_update,
     engine_name,
     socket_path,
 )
@@ -82,6 +85,38 @@ def test_what_a_child_tells():
         Status("failed", code="setup_error", message="no legs", remedy="grow some", setup=True)
     ]
     assert heard(lambda child: child.failed(QueueFull("full"))) == [Status("failed", code="queue_full", message="full")]
+
+
+def test_new_settings_travel_as_one_line():
+    update = Update(7, SPEC.settings)
+    line = encode_update(update)
+    assert line.count(b"\n") == 1
+    assert decode_update(line.rstrip()) == update
+    with pytest.raises(InternalError, match="DecodeError") as caught:
+        decode_update(b'{"epoch": "secret')
+    assert "secret" not in str(caught.value)
+
+
+def test_a_child_answers_each_update():
+    taken: list[Settings] = []
+
+    def refuse(_: Settings) -> None:
+        raise ConfigError("no such file", remedy="make it", file="a.yaml", line=3)
+
+    def trip(_: Settings) -> None:
+        raise KeyError
+
+    update = Update(7, SPEC.settings)
+    assert heard(lambda child: (child.ready(taken.append), child.update(update))) == [
+        Status("ready", takes_updates=True),
+        Status("updated", epoch=7),
+    ]
+    assert taken == [SPEC.settings]
+    refused = heard(lambda child: (child.ready(refuse), child.update(update)))[1]
+    assert (refused.state, refused.epoch, refused.setup) == ("refused", 7, True)
+    assert (refused.message, refused.remedy) == ("a.yaml:3: no such file", "make it")
+    tripped = heard(lambda child: (child.ready(trip), child.update(update)))[1]
+    assert (tripped.state, tripped.code, tripped.setup) == ("refused", "internal_error", False)
 
 
 def test_a_configuration_error_is_told_with_its_place():

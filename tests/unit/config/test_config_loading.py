@@ -147,6 +147,23 @@ def test_the_default_model_gives_way_to_providers_but_not_to_anything_else(tmp_p
     assert (written.name, written.source, written.temperature) == (DEFAULT_MODEL.name, source, 1.0)
 
 
+def test_the_plain_name_of_a_built_in_model_is_its_whole_row(tmp_path):
+    provider = "providers: [{name: a, url: 'http://127.0.0.1/v1', models: [b]}]\n"
+    assert read(tmp_path, f"{provider}models: [{DEFAULT_MODEL.name}]\n").models == (DEFAULT_MODEL,)
+    both = f"models:\n  - {DEFAULT_MODEL.name}\n  - {{name: mine, source: 'file:mine.gguf'}}\n"
+    assert [model.name for model in read(tmp_path, both).models] == [DEFAULT_MODEL.name, "mine"]
+    assert read(tmp_path, provider, {"ANTIPHON_MODELS": f"[{DEFAULT_MODEL.name}]"}).models == (DEFAULT_MODEL,)
+    assert read(tmp_path, "models: ['${MODEL}']\n", {"MODEL": DEFAULT_MODEL.name}).models == (DEFAULT_MODEL,)
+
+
+def test_files_of_keys_are_told(tmp_path):
+    (tmp_path / "key").write_text("sk-1")
+    file = _written(tmp_path, "server: {keys: [{name: a, key_file: key}, {name: b, key: sk-2}]}\n")
+    loaded = load_with_origins(file, {})
+    assert loaded.secret_files == (tmp_path / "key",)
+    assert loaded.literal_secrets == ("server.keys[1].key",)
+
+
 def test_the_file_is_looked_for_in_order(nobody):
     def write(path: Path, port: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -378,6 +395,13 @@ providers = st.builds(
     first_byte_timeout=seconds,
     idle_timeout=seconds,
     max_connections=st.integers(1, 10**6),
+    max_connection_age=seconds,
+    proxy=st.one_of(st.sampled_from(["environment", "none"]), names.map(lambda name: f"http://{name}:{name}@{name}:3128")),
+    ca_file=names,
+    client_cert=names,
+    client_key=names,
+    server_name=names,
+    verify=st.booleans(),
 )
 servers = st.builds(
     ServerSettings,
@@ -390,6 +414,8 @@ servers = st.builds(
     header_timeout=seconds,
     log_calls=st.booleans(),
     event_spill_mb=st.integers(1, 9999),
+    tls_cert=names,
+    tls_key=names,
     keys=st.lists(st.builds(KeySettings, name=names, key=secrets), max_size=2).map(tuple),
 )
 local_models = st.builds(

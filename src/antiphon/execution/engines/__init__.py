@@ -1,6 +1,6 @@
 """Local engines: what generates tokens on this machine. A file each, ending in ``plugin = ...``; ``_`` marks private modules."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -43,3 +43,14 @@ class EnginePlugin(Protocol):
 
     def load(self, options: EngineOptions) -> Engine:
         """Load the model and start the engine. Blocks for seconds; raises SetupError, NoMemory or NoSpace."""
+
+
+@runtime_checkable
+class Inspectable(Protocol):
+    """What ``plugin`` of an engine's file may be besides: it tells what ``antiphon doctor`` shows, without loading a model."""
+
+    def library(self) -> str:
+        """Name and version of the library that the engine stands on."""
+
+    def memory_needed(self, options: EngineOptions) -> int:
+        """Bytes that must be available to load this model now, roughly. The model's files are there."""

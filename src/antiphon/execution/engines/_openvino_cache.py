@@ -74,11 +74,10 @@ def fingerprint(path: str, versions: str) -> str:
 
 def entry_for(path: str, cache_dir: str, versions: str, bytes_needed: int, make: Maker) -> Entry:
     """The cache entry of the model at ``path``, made now if there is none. Raises SetupError, or NoSpace naming the figures."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem)[:60]
     try:
-        root = Path(cache_dir) / "openvino"
+        target = _target(path, cache_dir, versions)
+        root = target.parent
         root.mkdir(parents=True, exist_ok=True)
-        target = root / f"{name}-{fingerprint(path, versions)}"
         entry = _read(target)
         if entry is not None:
             return entry
@@ -86,6 +85,16 @@ def entry_for(path: str, cache_dir: str, versions: str, bytes_needed: int, make:
             return _read(target) or _made(path, target, bytes_needed, make)
     except OSError as error:
         raise _disk_error(error, cache_dir) from error
+
+
+def is_made(path: str, cache_dir: str, versions: str) -> bool:
+    """Whether there is a cache entry of the model at ``path``."""
+    return _read(_target(path, cache_dir, versions)) is not None
+
+
+def _target(path: str, cache_dir: str, versions: str) -> Path:
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(path).stem)[:60]
+    return Path(cache_dir) / "openvino" / f"{name}-{fingerprint(path, versions)}"
 
 
 def forget(entry: Entry) -> None:

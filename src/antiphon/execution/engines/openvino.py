@@ -14,7 +14,7 @@ from antiphon.core.ports import EngineInfo, EngineStats, SamplingParams, TokenLi
 from antiphon.execution.engines import EngineOptions
 from antiphon.execution.engines._gguf import MAGIC
 from antiphon.execution.engines._memory import available_memory, thread_count, usable_cores
-from antiphon.execution.engines._openvino_cache import Entry, entry_for, forget, update_card
+from antiphon.execution.engines._openvino_cache import Entry, entry_for, forget, is_made, update_card
 from antiphon.execution.engines._openvino_grammar import SchemaChecker, check_form
 from antiphon.execution.engines._openvino_model import (
     LIBRARY_ERRORS,
@@ -139,6 +139,13 @@ class OpenVinoPlugin:
         except OSError:
             return False
 
+    def library(self) -> str:
+        return versions()
+
+    def memory_needed(self, options: EngineOptions) -> int:
+        here = os.path.isdir(options.path) or is_made(options.path, options.cache_dir, _cache_versions(options))
+        return _memory_needed(options, _size(options.path), _LOAD_FACTOR if here else _CONVERT_FACTOR)
+
     def load(self, options: EngineOptions) -> OpenVinoEngine:
         """Convert the model if that was not done before, load it and start the engine's thread."""
         properties = _properties(options)
@@ -156,7 +163,7 @@ class OpenVinoPlugin:
             _make_sure_of_memory(options, size, _CONVERT_FACTOR)
             return make_card(path, folder, properties)
 
-        entry = entry_for(options.path, options.cache_dir, f"{versions()} {options.precision}", network_bytes, make)
+        entry = entry_for(options.path, options.cache_dir, _cache_versions(options), network_bytes, make)
         return _start(options, properties, entry)
 
 
@@ -275,8 +282,16 @@ def _size(path: str) -> int:
     return place.stat().st_size if place.is_file() else sum(item.stat().st_size for item in place.iterdir() if item.is_file())
 
 
+def _cache_versions(options: EngineOptions) -> str:
+    return f"{versions()} {options.precision}"
+
+
+def _memory_needed(options: EngineOptions, size: int, factor: float) -> int:
+    return int(size * factor) + options.kv_cache_mb * _MIB + _BASE_MEMORY
+
+
 def _make_sure_of_memory(options: EngineOptions, size: int, factor: float) -> None:
-    needed = int(size * factor) + options.kv_cache_mb * _MIB + _BASE_MEMORY
+    needed = _memory_needed(options, size, factor)
     free = available_memory()
     if free is None or free >= needed:
         return

@@ -9,8 +9,11 @@ import msgspec
 
 from antiphon.core.plugins import PluginGroup
 from antiphon.core.types import Call
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.deadlines import DeadlineWheel
+
+MIN_SECRET = 6
+"""Bytes from which the value of a header counts as a secret: a shorter one would be found in innocent text."""
 
 
 class Abilities(msgspec.Struct, frozen=True):
@@ -39,11 +42,22 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     abilities: Abilities = Abilities()
     timeouts: ClientTimeouts = ClientTimeouts()
     max_connections: int = 1024
+    route: Route = Route()
+    """TLS and the proxy."""
     local: bool = False
     """The server is a process of ours on this machine."""
 
     def __repr__(self) -> str:
         return f"ProviderOptions({self.name!r}, {self.origin})"
+
+    def secrets(self) -> tuple[bytes, ...]:
+        """The values of ``headers``, and the proxy's credentials, in every spelling that an error may quote, JSON's among them."""
+        values = {value.partition(b" ")[2] if name == b"authorization" else value for name, value in self.headers}
+        if self.route.proxy is not None:
+            values |= self.route.proxy.secrets
+        plain = [value for value in values if len(value) >= MIN_SECRET]
+        escaped = [msgspec.json.encode(value.decode("latin-1"))[1:-1] for value in plain]
+        return tuple(dict.fromkeys([*plain, *escaped, *(value.replace(b"/", b"\\/") for value in escaped)]))
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -63,6 +77,8 @@ class Provider(Protocol):
     pool: ClientPool
     local: bool
     """The server is a process of ours on this machine."""
+    secrets: tuple[bytes, ...]
+    """What must not be passed on where the server quotes it."""
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         """Put ``call`` into the server's words; ``upstream`` is its name for the model. Raises InvalidRequest for what it lacks."""

@@ -32,7 +32,8 @@ class OpenAIProvider:
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         self.name = options.name
         self.local = options.local
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel)
+        self.secrets = options.secrets()
+        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         self._abilities = options.abilities
         self._whole = options.abilities == Abilities()
         headers = ((b"content-type", b"application/json"), *options.headers)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from antiphon.core.errors import InvalidRequest, UpstreamRefused
 from antiphon.core.types import Usage
@@ -27,6 +28,8 @@ class RequestHead(msgspec.Struct, gc=False):
     model: str
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
+    api_base: Any = UNSET
+    base_url: Any = UNSET
 
     @property
     def wants_usage(self) -> bool:
@@ -45,6 +48,13 @@ _MODEL = re.compile(rb'"model"\s*:\s*')
 def parse_head(body: bytes) -> RequestHead:
     """Read a request's routing fields. Raises InvalidRequest naming the field at fault."""
     head = decode_request(_decode_head, body)
+    if head.api_base is not UNSET or head.base_url is not UNSET:
+        name = "api_base" if head.api_base is not UNSET else "base_url"
+        raise InvalidRequest(
+            f"`{name}` is not taken: callers do not choose the address of a model's server",
+            param=name,
+            remedy="leave it out; the operator adds providers to the configuration",
+        )
     if not head.model:
         raise InvalidRequest("the field `model` is empty", param="model", remedy="name a model that GET /v1/models lists")
     return head

@@ -19,11 +19,11 @@ class Batch(Timed):
     processor's caches it takes a third of the time.
     """
 
-    __slots__ = ("_events", "_observers", "_wheel")
+    __slots__ = ("_events", "_wheel", "observers")
 
     def __init__(self, observers: Sequence[Observer], wheel: DeadlineWheel) -> None:
         Timed.__init__(self)
-        self._observers = observers
+        self.observers = observers
         self._wheel = wheel
         self._events: list[CallFinished] = []
 
@@ -38,7 +38,7 @@ class Batch(Timed):
     def flush(self) -> None:
         """Pass on what has gathered."""
         events, self._events = self._events, []
-        for observer in self._observers:
+        for observer in self.observers:
             for event in events:
                 observer.call_finished(event)
 

@@ -69,6 +69,8 @@ def test_asking_for_usage(body: bytes, options: dict[str, Any]) -> None:
         (b'{"model":7}', "model"),
         (b'{"model":"a","stream":"yes"}', "stream"),
         (b'{"model":"a","stream_options":{"include_usage":1}}', "stream_options.include_usage"),
+        (b'{"model":"a","api_base":"http://169.254.169.254/"}', "api_base"),
+        (b'{"model":"a","base_url":null}', "base_url"),
         (b'\xff{"model":"a"}', None),
         (b'{"model":"a","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", None),
     ],

@@ -1,0 +1,46 @@
+"""The coordinator's process: ``python -m antiphon.bootstrap.coordinator``, started by the supervisor beside several workers."""
+
+import asyncio
+import contextlib
+import sys
+from pathlib import Path
+
+import msgspec
+
+from antiphon.bootstrap.process import Child, run, socket_path
+from antiphon.bootstrap.worker_ledger import LEDGER_SOCKET
+from antiphon.core.clock import SystemClock
+from antiphon.dispatch.coordinator.journal import Journal
+from antiphon.dispatch.coordinator.server import LedgerServer
+from antiphon.transport.listeners import unix_listener
+from antiphon.transport.server import HttpServer, Request, Responder
+
+WITHOUT_WORKERS = 0.5
+"""Seconds that the workers' last news has to arrive once they have ended."""
+
+
+async def main(child: Child) -> None:
+    """Keep the ledger until asked to stop, which happens after the workers have ended."""
+    spec = child.spec
+    clock = SystemClock()
+    ledger = LedgerServer(Journal(Path(spec.settings.data_dir) / "ledger" / "journal"), clock)
+    encode = msgspec.json.Encoder().encode
+
+    def tell(_: Request, responder: Responder) -> None:
+        responder.send(200, ((b"content-type", b"application/json"),), encode(ledger.stats()))
+
+    server = HttpServer(tell)
+    try:
+        await ledger.listen(unix_listener(socket_path(spec.run_dir, LEDGER_SOCKET)))
+        await server.listen(unix_listener(socket_path(spec.run_dir, spec.name)))
+        child.ready()
+        await child.stopping.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ledger.alone(), WITHOUT_WORKERS)
+    finally:
+        await server.close()
+        await ledger.close()
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))

@@ -1,0 +1,121 @@
+"""The port to listen on, and a server that runs already."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import msgspec
+
+from antiphon.bootstrap.address import own_url
+from antiphon.bootstrap.doctor.asking import Answer, ask
+from antiphon.bootstrap.doctor.subject import Finding, Subject
+from antiphon.bootstrap.run_folders import RunFolder, run_folders
+from antiphon.config import ServerSettings
+from antiphon.core.errors import AntiphonError, ConfigError, PortBusy
+from antiphon.core.processes import ServerState
+from antiphon.transport.client import Origin, Route
+from antiphon.transport.holders import holder_of
+from antiphon.transport.listeners import tcp_listener
+from antiphon.transport.tls import TlsOptions
+
+_UNVERIFIED = Route(TlsOptions(verify=False))
+"""This machine is asked who it is; its certificate is for the name that others call it by."""
+
+
+class _Health(msgspec.Struct):
+    status: str
+    version: str
+
+
+class _Ready(msgspec.Struct):
+    status: str = ""
+    parts: dict[str, str] = {}
+
+
+def port(subject: Subject) -> Iterator[Finding]:
+    """Whether the port is free, or else who holds it."""
+    server = subject.settings.server
+    try:
+        tcp_listener(server.host, server.port).close()
+    except PortBusy as error:
+        yield from _held(server, error)
+    else:
+        free = f"port {server.port} on {server.host} is free" if server.port else "the server takes a free port when it starts"
+        yield Finding("port", "ok", free)
+
+
+def server(subject: Subject) -> Iterator[Finding]:
+    """The server at the URL that was given."""
+    parts = urlsplit(subject.url if "://" in subject.url else f"http://{subject.url}")
+    try:
+        origin = Origin.parse(parts.geturl())
+    except (ConfigError, ValueError):
+        what = f'"{subject.url}" is not the URL of a server'
+        yield Finding("server", "error", what, "give one like http://127.0.0.1:8080")
+        return
+    base = parts.path.rstrip("/").removesuffix("/v1")
+    try:
+        health = _health(ask(origin, f"{base}/health"))
+    except AntiphonError as error:
+        yield Finding("server", "error", error.message, 'start one with "antiphon serve", or correct --url')
+        return
+    if health is None:
+        yield Finding("server", "error", f"what answers at {origin} is not an Antiphon server", "correct --url")
+        return
+    yield _readiness(f"Antiphon {health.version} at {origin}", ask(origin, f"{base}/ready"))
+
+
+def running(server: ServerSettings) -> RunFolder | None:
+    """The server of this user that has the port of these settings."""
+    alive = (folder for folder in run_folders() if folder.alive and folder.state)
+    return next((folder for folder in alive if folder.state and folder.state.port == server.port), None)
+
+
+def _held(server: ServerSettings, error: PortBusy) -> Iterator[Finding]:
+    holder = holder_of(server.port)
+    origin = Origin.parse(own_url(server))
+    try:
+        health = _health(ask(origin, "/health", _UNVERIFIED))
+    except AntiphonError:  # whoever it is, it does not speak HTTP
+        health = None
+    if health is None:
+        by = f" by {holder}" if holder else ", by whom cannot be seen"
+        yield Finding("port", "error", f"{error.message}{by}", "stop that program, or set server.port to another")
+        return
+    folder = running(server)
+    known = folder.state if folder else None
+    by = f" (pid {known.pid})" if known else f" ({holder})" if holder else ""
+    name = f"port {server.port} on {server.host} is held by a running Antiphon {health.version}{by}"
+    if known is None:
+        yield _readiness(name, ask(origin, "/ready", _UNVERIFIED), check="port")
+    else:
+        yield _state(name, known)
+
+
+def _state(name: str, state: ServerState) -> Finding:
+    bad = [process for process in state.processes if process.state not in ("ready", "draining")]
+    if state.reload_error:
+        return Finding("port", "warning", f"{name}; it refused its new settings: {state.reload_error}", "correct them, then SIGHUP")
+    if bad:
+        told = "; ".join(f"{process.name} is {process.state}{f': {process.error}' if process.error else ''}" for process in bad)
+        return Finding("port", "warning" if state.serving else "ok", f"{name}; {told}", "see its log" if state.serving else "")
+    restarts = sum(process.restarts for process in state.processes)
+    again = f", restarted {restarts} time(s)" if restarts else ""
+    return Finding("port", "ok", f"{name}; all {len(state.processes)} processes are ready{again}")
+
+
+def _readiness(name: str, answer: Answer, check: str = "server") -> Finding:
+    try:
+        parts = msgspec.json.decode(answer.body, type=_Ready).parts
+    except msgspec.MsgspecError:
+        parts = {}
+    if answer.status == 200:
+        return Finding(check, "ok", f"{name} is ready: {', '.join(parts) or 'no parts'}")
+    told = ", ".join(f"{part} is {said}" for part, said in parts.items() if said != "ok")
+    return Finding(check, "warning", f"{name} is not ready: {told or f'status {answer.status}'}", "wait, or see its log")
+
+
+def _health(answer: Answer) -> _Health | None:
+    try:
+        return msgspec.json.decode(answer.body, type=_Health) if answer.status == 200 else None
+    except msgspec.MsgspecError:
+        return None
