@@ -204,7 +204,7 @@ def read_answer(body: bytes) -> tuple[Usage | None, Any]:
 def each_chunk(raw: bytes) -> Iterator[Chunk | None]:
     """The events of a frame one by one, None for those that are not JSON objects (``[DONE]`` is left out)."""
     for event in sse.split(raw):
-        plain = event.startswith(b"data: ") and event.find(b"\n") == len(event) - 2
+        plain = event.startswith(b"data: ") and event.find(b"\n") == len(event) - 2 and event[-1] == 0x0A
         for data in (event[6:-2],) if plain else [parsed.data.encode() for parsed in sse.parse(event)]:
             if data == b"[DONE]":
                 continue
