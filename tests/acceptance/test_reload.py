@@ -154,3 +154,20 @@ def test_a_wrong_file_leaves_the_old_settings_and_shows_its_line(gateway: Gatewa
     gateway.reload()
     until(lambda: agreed(gateway, "mended"))
     assert gateway.state()["reload_error"] == ""
+
+
+def test_a_stream_that_outlasts_the_grace_ends_with_an_error_event(gateway: Gateway, upstream: MockUpstream) -> None:
+    upstream.script(chunk("one "), Gate(), Done())
+    request = urllib.request.Request(
+        f"{gateway.url}/v1/chat/completions",
+        json.dumps({"model": "mock-model", "stream": True, "messages": [{"role": "user", "content": "hi"}]}).encode(),
+        {"content-type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        assert b"one " in answer.readline()
+        gateway.process.send_signal(signal.SIGTERM)
+        rest = answer.read().decode()
+    error = json.loads(rest.strip().removeprefix("data: "))["error"]
+    assert error["code"] == "draining"
+    assert "[DONE]" not in rest
+    assert upstream.wait_idle()

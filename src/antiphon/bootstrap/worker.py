@@ -101,7 +101,7 @@ class Worker:
 
     async def end(self) -> None:
         """Let running calls finish within the grace, and what is told of them arrive."""
-        await self._server.drain(self._settings.server.grace)
+        await self._server.drain(self._settings.server.grace, self._end_calls)
         await self._stats.close()
         for task in self._retired.values():
             task.cancel()
@@ -114,6 +114,10 @@ class Worker:
         await self._control.close()
         if self._call_log is not None:
             self._call_log.close()
+
+    def _end_calls(self) -> None:
+        for plane in (self._plane, *self._retired):
+            plane.in_flight.end()
 
     async def _retire(self, plane: DataPlane) -> None:
         while True:

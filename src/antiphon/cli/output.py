@@ -43,13 +43,14 @@ def print_json(value: Any) -> None:
 
 
 def tell(text: str) -> None:
-    """News for people, on standard error."""
-    typer.echo(text, err=True)
+    """News for people, on standard error. Where that cannot be written to, a closed terminal or a full disk, nobody hears it."""
+    with contextlib.suppress(OSError):
+        typer.echo(text, err=True)
 
 
 def warn(text: str) -> None:
     """A warning for people, on standard error."""
-    typer.echo(styled("warning: ", "yellow") + text, err=True)
+    tell(styled("warning: ", "yellow") + text)
 
 
 def report(error: AntiphonError, *, as_json: bool = False) -> int:

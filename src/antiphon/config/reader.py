@@ -26,6 +26,10 @@ SECRET_TEXT = re.compile(r"[\x21-\x7e]+")
 TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
+_CREDENTIALS = re.compile(r"://[^/]*@|\?")
+"""What an address looks like that holds a password, or may hold a key in its query."""
+
+
 class Reader:
     """Reads one configuration. ``folder`` is what relative paths of key files start from.
 
@@ -160,7 +164,7 @@ class Reader:
         value = _parse(text, plain(kind)[0])
         if value is not INVALID:
             return value
-        shown = "this value" if secret else f'"{node.value}"' if node.value else "an empty text"
+        shown = "this value" if secret or _CREDENTIALS.search(node.value) else f'"{node.value}"' if node.value else "an empty text"
         remedy = "the text comes from the environment" if refers(node.value) and not secret else ""
         return self._fail(node, path, f"{what or path} must be {describe_type(kind)}, not {shown}", remedy)
 

@@ -52,7 +52,6 @@ class Exchange:
         "model",
         "principal",
         "request",
-        "reserved",
         "responder",
         "status",
         "t0",
@@ -71,7 +70,6 @@ class Exchange:
         self.call: Call | None = None
         self.model: Model | None = None
         self.handle: Handle | None = None
-        self.reserved = False
         self.status = 0
         self.error: AntiphonError | None = None
         self.usage = NO_USAGE
@@ -121,6 +119,12 @@ class Exchange:
         else:
             self.responder.end(errors.event_of(error, self.id))
         self.close()
+
+    def stop(self, error: AntiphonError) -> None:
+        """Want no more of whoever answers, and tell the caller why."""
+        if self.handle is not None:
+            self.handle.cancel(error.code)
+        self.fail(error)
 
     # -- listener of the caller's connection
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from antiphon.core.errors import AntiphonError, InternalError
+from antiphon.core.errors import AntiphonError, Draining, InternalError
 from antiphon.core.events import CallFinished
 from antiphon.core.ports import Observer
 from antiphon.core.types import Call
@@ -121,17 +121,24 @@ class InFlight:
     """Counts the calls under way."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self._exchanges: set[Exchange] = set()
+
+    @property
+    def count(self) -> int:
+        return len(self._exchanges)
 
     def reserve(self, exchange: Exchange) -> None:
         """Stage 3."""
-        self.count += 1
-        exchange.reserved = True
+        self._exchanges.add(exchange)
 
     def settle(self, exchange: Exchange) -> None:
         """Stage 10. A call that was refused before it took a place gives none back."""
-        if exchange.reserved:
-            self.count -= 1
+        self._exchanges.discard(exchange)
+
+    def end(self) -> None:
+        """End all calls under way: their callers hear that the server stops."""
+        for exchange in list(self._exchanges):
+            exchange.stop(Draining(remedy="try again", retry_after=1.0))
 
 
 def tell(observer: Observer) -> Run:

@@ -28,6 +28,8 @@ MAX_PIPELINED_BYTES = 1 << 20
 MAX_FIELDS = 256
 """Header lines of a request."""
 
+LAST_WORDS = 0.1
+"""Seconds that what is written at the end of the grace has to go out."""
 LINGER = 0.5
 """Seconds for which a draining server keeps idle connections."""
 
@@ -454,10 +456,11 @@ class HttpServer:
             options: Any = {"sock": sock, "backlog": 4096, "ssl": tls, "ssl_handshake_timeout": patience}
             self._servers.append(await self._loop.create_server(lambda: _Connection(self), **options))
 
-    async def drain(self, grace: float) -> None:
+    async def drain(self, grace: float, last_words: Callable[[], None] | None = None) -> None:
         """Accept no more, let running requests finish for at most ``grace`` seconds, then close.
 
         An idle connection is kept for ``LINGER`` more, so that a request that is on its way already is answered and told to close.
+        ``last_words`` is called where requests are left at the end of the grace: it may answer them, which must be short.
         """
         self.draining = True
         for server in self._servers:
@@ -470,6 +473,9 @@ class HttpServer:
                     connection.close()
             await asyncio.sleep(0.02)
             now = self._loop.time()
+        if self.connections and last_words is not None:
+            last_words()
+            await asyncio.sleep(LAST_WORDS)
         await self.close()
 
     async def close(self) -> None:

@@ -17,6 +17,7 @@ def test_all_processes_become_ready_and_the_server_says_where_it_is(server):
     assert [(p.name, p.role, p.state) for p in state.processes] == [
         ("control", "control", "ready"),
         ("compute", "compute", "ready"),
+        ("coordinator", "coordinator", "ready"),
         ("engine-small", "engine", "ready"),
         ("worker-0", "worker", "ready"),
         ("worker-1", "worker", "ready"),

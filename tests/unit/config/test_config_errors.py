@@ -354,3 +354,12 @@ def test_paths_that_no_file_can_have_are_named(tmp_path, text):
     assert error.key == text.partition(":")[0]
     assert error.line == 1
     assert error.remedy
+
+
+@pytest.mark.parametrize("url", ["https://me:sk-SECRET@host/v1", "https://host/v1?key=sk-SECRET"])
+def test_an_address_that_may_hold_a_secret_is_not_shown(tmp_path, url):
+    file = tmp_path / "antiphon.yaml"
+    file.write_text(f'models: []\nproviders: [{{name: a, url: "{url}", models: [m]}}]\n')
+    with pytest.raises(ConfigError, match="without user, query or fragment, not this value") as caught:
+        load(file, {})
+    assert "SECRET" not in str(caught.value)
