@@ -1,63 +1,39 @@
 """kill -9 of each kind of process under load: others do not notice, and it comes back."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import openai
 import pytest
 
 from antiphon.testing import MockUpstream
-from tests.acceptance.served import Server
+from tests.acceptance.gateway import PATIENCE, Gateway, until
 
-PATIENCE = 60.0
 WORKERS = 4
 
 pytestmark = pytest.mark.timeout(200)
 
 
-class Gateway:
-    """A running ``antiphon serve`` with several workers, and callers that call it all the time."""
+class Called(Gateway):
+    """One with several workers, and callers that call it all the time."""
 
     def __init__(self, folder: Path, upstream: MockUpstream) -> None:
-        rows = {
-            "server": {"port": 0, "grace": 3, "workers": WORKERS, "log_calls": False},
-            "models": [],
-            "embeddings": {"enabled": False},
-            "providers": [{"name": "mock", "url": upstream.url, "models": ["mock-model"]}],
-            "data_dir": str(folder / "data"),
-            "cache_dir": str(folder / "cache"),
-        }
-        (folder / "antiphon.yaml").write_text(json.dumps(rows))
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "antiphon", "serve"], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        self.server = Server(self.process, PATIENCE)
-        self.url = self.server.wait_said(r"(http://127\.0\.0\.1:\d+)/v1")[1]
+        super().__init__(folder, upstream, workers=WORKERS)
         self.good = 0
         self.bad: list[openai.OpenAIError] = []
         self._over = threading.Event()
-        self._callers = [threading.Thread(target=self._call_on) for _ in range(4)]
-        for caller in self._callers:
+        self.callers = [threading.Thread(target=self._call_on) for _ in range(4)]
+        for caller in self.callers:
             caller.start()
 
-    def stop(self) -> int:
+    def leave(self) -> None:
+        """Let the callers leave."""
         self._over.set()
-        for caller in self._callers:
+        for caller in self.callers:
             caller.join(PATIENCE)
-        return self.server.end()
-
-    def processes(self) -> list[Any]:
-        with urllib.request.urlopen(f"{self.url}/admin/processes", timeout=30) as answer:
-            return list(json.loads(answer.read())["processes"])
 
     def kill(self, name: str) -> None:
         """Kill a process and wait until its successor is ready."""
@@ -83,29 +59,23 @@ class Gateway:
 
 
 @pytest.fixture
-def gateway(tmp_path: Path) -> Iterator[Gateway]:
+def gateway(tmp_path: Path) -> Iterator[Called]:
     with MockUpstream() as upstream:
-        running = Gateway(tmp_path, upstream)
+        running = Called(tmp_path, upstream)
         try:
             yield running
         finally:
+            running.leave()
             code = running.stop()
         assert code == 0
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.05)
-
-
-def goes_on(gateway: Gateway) -> None:
+def goes_on(gateway: Called) -> None:
     so_far = gateway.good
     until(lambda: gateway.good > so_far + 40)
 
 
-def test_services_that_are_killed_cost_no_call(gateway: Gateway) -> None:
+def test_services_that_are_killed_cost_no_call(gateway: Called) -> None:
     goes_on(gateway)
     for name in [row["name"] for row in gateway.processes() if row["role"] != "worker"]:
         gateway.kill(name)
@@ -113,22 +83,20 @@ def test_services_that_are_killed_cost_no_call(gateway: Gateway) -> None:
     assert gateway.bad == []
 
 
-def test_a_worker_that_is_killed_costs_the_calls_that_it_had_and_no_other(gateway: Gateway) -> None:
+def test_a_worker_that_is_killed_costs_the_calls_that_it_had_and_no_other(gateway: Called) -> None:
     goes_on(gateway)
     for number in range(WORKERS):
         gateway.kill(f"worker-{number}")
         goes_on(gateway)
     assert all(isinstance(error, openai.APIConnectionError) for error in gateway.bad), gateway.bad
-    assert len(gateway.bad) <= WORKERS * len(gateway._callers)
+    assert len(gateway.bad) <= WORKERS * len(gateway.callers)
 
 
 def test_nobody_outlives_the_supervisor(tmp_path: Path) -> None:
     with MockUpstream() as upstream:
-        gateway = Gateway(tmp_path, upstream)
+        gateway = Called(tmp_path, upstream)
         pids = [row["pid"] for row in gateway.processes()]
-        gateway._over.set()
         gateway.process.kill()
         until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
         gateway.process.wait(PATIENCE)
-        for caller in gateway._callers:
-            caller.join(PATIENCE)
+        gateway.leave()

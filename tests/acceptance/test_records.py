@@ -3,50 +3,21 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from antiphon.testing import MockUpstream
-from tests.acceptance.served import Server
+from tests.acceptance.gateway import Gateway, until
 
-PATIENCE = 60.0
 CALL = json.dumps({"model": "mock-model", "messages": [{"role": "user", "content": "hi"}]}).encode()
 
 pytestmark = pytest.mark.timeout(200)
 
 
-class Gateway:
-    """A running ``antiphon serve`` with two workers in front of a scripted provider."""
-
-    def __init__(self, folder: Path, upstream: MockUpstream) -> None:
-        self.upstream = upstream
-        self.data = folder / "data"
-        rows = {
-            "server": {"port": 0, "grace": 3, "workers": 2, "log_calls": False},
-            "models": [],
-            "embeddings": {"enabled": False},
-            "providers": [{"name": "mock", "url": upstream.url, "models": ["mock-model"]}],
-            "data_dir": str(self.data),
-            "cache_dir": str(folder / "cache"),
-        }
-        (folder / "antiphon.yaml").write_text(json.dumps(rows))
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "antiphon", "serve"], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        self.server = Server(self.process, PATIENCE)
-        self.url = self.server.wait_said(r"(http://127\.0\.0\.1:\d+)/v1")[1]
-
-    def get(self, path: str) -> Any:
-        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
-            body = answer.read()
-        return json.loads(body) if body.startswith(b"{") else body.decode()
+class Recorded(Gateway):
+    """One whose records are asked for."""
 
     def call(self) -> str:
         """A call's request id; it must succeed."""
@@ -56,7 +27,7 @@ class Gateway:
             return str(answer.headers["x-request-id"])
 
     def control_pid(self) -> int:
-        return next(row["pid"] for row in self.get("/admin/processes")["processes"] if row["role"] == "control")
+        return next(row["pid"] for row in self.processes() if row["role"] == "control")
 
     def recorded(self) -> list[str]:
         try:
@@ -69,21 +40,14 @@ class Gateway:
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     with MockUpstream() as upstream:
-        running = Gateway(tmp_path_factory.mktemp("records"), upstream)
+        running = Recorded(tmp_path_factory.mktemp("records"), upstream, workers=2)
         yield running
-        assert running.server.end() == 0
+        assert running.stop() == 0
 
 
-def until(condition: Callable[[], bool], what: Callable[[], object] = lambda: "it did not come to pass") -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, what()
-        time.sleep(0.1)
-
-
-def test_finished_calls_are_listed_latest_first(gateway: Gateway) -> None:
+def test_finished_calls_are_listed_latest_first(gateway: Recorded) -> None:
     first, second = gateway.call(), gateway.call()
     until(lambda: {first, second} <= set(gateway.recorded()), gateway.recorded)
     [latest] = [row for row in gateway.get("/admin/calls?limit=1000")["data"] if row["id"] == second]
@@ -91,7 +55,7 @@ def test_finished_calls_are_listed_latest_first(gateway: Gateway) -> None:
     assert gateway.get("/admin/calls?model=other")["data"] == []
 
 
-def test_calls_made_while_the_control_plane_is_dead_are_recorded_once_it_is_back(gateway: Gateway) -> None:
+def test_calls_made_while_the_control_plane_is_dead_are_recorded_once_it_is_back(gateway: Recorded) -> None:
     os.kill(gateway.control_pid(), signal.SIGKILL)
     made = [gateway.call() for _ in range(20)]
     until(lambda: set(made) <= set(gateway.recorded()), gateway.recorded)
@@ -100,7 +64,7 @@ def test_calls_made_while_the_control_plane_is_dead_are_recorded_once_it_is_back
     assert gateway.metric("antiphon_events_lost_total") == 0
 
 
-def test_a_control_plane_that_hangs_holds_up_no_call_and_hears_of_all(gateway: Gateway) -> None:
+def test_a_control_plane_that_hangs_holds_up_no_call_and_hears_of_all(gateway: Recorded) -> None:
     pid = gateway.control_pid()
     os.kill(pid, signal.SIGSTOP)
     try:

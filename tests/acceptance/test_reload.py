@@ -2,61 +2,22 @@
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import openai
 import pytest
 
 from antiphon.testing import Done, Event, Gate, MockUpstream
-from tests.acceptance.served import Server
+from tests.acceptance.gateway import PATIENCE, Gateway, until
 
-PATIENCE = 60.0
 WORKERS = 4
 
 pytestmark = pytest.mark.timeout(200)
-
-
-class Gateway:
-    """A running ``antiphon serve`` in front of a scripted provider."""
-
-    def __init__(self, folder: Path, upstream: MockUpstream) -> None:
-        self.file = folder / "antiphon.yaml"
-        self.rows: dict[str, Any] = {
-            "server": {"port": 0, "grace": 1, "workers": WORKERS, "log_calls": False},
-            "models": [],
-            "embeddings": {"enabled": False},
-            "providers": [{"name": "mock", "url": upstream.url, "models": ["mock-model"]}],
-            "data_dir": str(folder / "data"),
-            "cache_dir": str(folder / "cache"),
-        }
-        self.write(aliases={"before": "mock-model"})
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "antiphon", "serve"], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        self.server = Server(self.process, PATIENCE)
-        self.url = self.server.wait_said(r"(http://127\.0\.0\.1:\d+)/v1")[1]
-
-    def write(self, **rows: Any) -> None:
-        self.file.write_text(json.dumps(self.rows | rows, indent=1))
-
-    def state(self) -> Any:
-        with urllib.request.urlopen(f"{self.url}/admin/processes", timeout=30) as answer:
-            return json.loads(answer.read())
-
-    def models(self) -> set[str]:
-        """As one worker lists them: each request comes on a connection of its own."""
-        with urllib.request.urlopen(f"{self.url}/v1/models", timeout=30) as answer:
-            return {row["id"] for row in json.loads(answer.read())["data"]}
-
-    def reload(self) -> None:
-        self.process.send_signal(signal.SIGHUP)
 
 
 @pytest.fixture
@@ -67,13 +28,13 @@ def upstream() -> Iterator[MockUpstream]:
 
 @pytest.fixture
 def gateway(upstream: MockUpstream, tmp_path: Path) -> Iterator[Gateway]:
-    running = Gateway(tmp_path, upstream)
+    running = Gateway(tmp_path, upstream, aliases={"before": "mock-model"}, workers=WORKERS, grace=1)
     yield running
-    assert running.server.end() == 0
+    assert running.stop() == 0
 
 
-def worker_epochs(gateway: Gateway) -> set[int]:
-    return {row["epoch"] for row in gateway.state()["processes"] if row["role"] == "worker"}
+def at_epoch(gateway: Gateway, epoch: int) -> bool:
+    return all(row["epoch"] == epoch for row in gateway.processes() if row["role"] == "worker")
 
 
 def chunk(text: str, finish: str | None = None) -> Event:
@@ -81,15 +42,13 @@ def chunk(text: str, finish: str | None = None) -> Event:
     return Event(json.dumps({"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}))
 
 
+def models(gateway: Gateway) -> set[str]:
+    """As one worker lists them: each request comes on a connection of its own."""
+    return {row["id"] for row in gateway.get("/v1/models")["data"]}
+
+
 def agreed(gateway: Gateway, name: str) -> bool:
-    return all(name in gateway.models() for _ in range(8 * WORKERS))
-
-
-def until(condition: Any) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.05)
+    return all(name in models(gateway) for _ in range(8 * WORKERS))
 
 
 def test_no_call_fails_while_settings_change_and_all_workers_agree(gateway: Gateway) -> None:
@@ -110,19 +69,18 @@ def test_no_call_fails_while_settings_change_and_all_workers_agree(gateway: Gate
     callers = [threading.Thread(target=call_on) for _ in range(3)]
     for caller in callers:
         caller.start()
-    pids = {row["name"]: row["pid"] for row in gateway.state()["processes"]}
+    pids = {row["name"]: row["pid"] for row in gateway.processes()}
     for number in range(1, 6):
         gateway.write(aliases={"before": "mock-model", f"after-{number}": "mock-model"})
-        gateway.reload()
-        until(lambda name=f"after-{number}": name in gateway.models())
-        until(lambda epoch=number + 1: worker_epochs(gateway) == {epoch})
-        assert agreed(gateway, f"after-{number}")
+        gateway.process.send_signal(signal.SIGHUP)
+        until(partial(agreed, gateway, f"after-{number}"))
+        until(partial(at_epoch, gateway, number + 1))
     over.set()
     for caller in callers:
         caller.join(PATIENCE)
     assert failures == []
     assert calls > 20
-    assert {row["name"]: row["pid"] for row in gateway.state()["processes"]} == pids
+    assert {row["name"]: row["pid"] for row in gateway.processes()} == pids
 
 
 def test_a_stream_outlives_the_settings_that_it_began_with(gateway: Gateway, upstream: MockUpstream) -> None:
@@ -134,7 +92,7 @@ def test_a_stream_outlives_the_settings_that_it_began_with(gateway: Gateway, ups
         first = next(pieces)
         gateway.rows["providers"] = [{"name": "other", "url": upstream.url, "models": ["other-model"]}]
         gateway.write(aliases={})
-        gateway.reload()
+        gateway.process.send_signal(signal.SIGHUP)
         until(lambda: agreed(gateway, "other-model"))
         time.sleep(1.5)  # longer than the grace of a worker that is replaced
         gate.open()
@@ -144,16 +102,16 @@ def test_a_stream_outlives_the_settings_that_it_began_with(gateway: Gateway, ups
 
 def test_a_wrong_file_leaves_the_old_settings_and_shows_its_line(gateway: Gateway) -> None:
     gateway.file.write_text("server:\n  workers: 4\n  prot: 1\nmodels: []\n")
-    gateway.reload()
-    until(lambda: gateway.state()["reload_error"])
-    state = gateway.state()
+    gateway.process.send_signal(signal.SIGHUP)
+    until(lambda: gateway.get("/admin/processes")["reload_error"])
+    state = gateway.get("/admin/processes")
     assert "antiphon.yaml:3" in state["reload_error"]
     assert state["epoch"] == 1
     assert agreed(gateway, "before")
     gateway.write(aliases={"mended": "mock-model"})
-    gateway.reload()
+    gateway.process.send_signal(signal.SIGHUP)
     until(lambda: agreed(gateway, "mended"))
-    assert gateway.state()["reload_error"] == ""
+    assert gateway.get("/admin/processes")["reload_error"] == ""
 
 
 def test_a_stream_that_outlasts_the_grace_ends_with_an_error_event(gateway: Gateway, upstream: MockUpstream) -> None:
