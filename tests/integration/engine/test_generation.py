@@ -115,6 +115,12 @@ def test_a_schema_that_cannot_be_enforced_harms_nobody_else(engine: Engine, sche
     assert "Paris" in other.text(engine)
 
 
+def test_a_schema_that_only_refers_to_itself_is_refused(engine: Engine) -> None:
+    answer = ask_one(engine, FRANCE, json_schema='{"allOf": [{"$ref": "#"}]}')
+    assert isinstance(answer.error, InvalidRequest)
+    assert "refers to itself" in str(answer.error)
+
+
 def test_a_schema_beyond_reason_is_refused(engine: Engine) -> None:
     schema = json.dumps({"enum": [f"value {number}" for number in range(10_000)]})
     assert "65536 bytes" in str(ask_one(engine, FRANCE, json_schema=schema).error)

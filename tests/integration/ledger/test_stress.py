@@ -106,13 +106,20 @@ async def play(stage: Stage, capacity: int, tight: bool) -> None:
         for number in range(WORKERS)
     ]
     watch = Watch(stage.socket, capacity)
-    await watch.link.ready(20)
+    try:
+        await watch.link.ready(20)
+        await follow(stage, watch, workers, logs, tight)
+    finally:
+        await watch.link.close()
+
+
+async def follow(stage: Stage, watch: Watch, workers: list[subprocess.Popen[bytes]], logs: list[Path], tight: bool) -> None:
     deadline = time.monotonic() + 200
     kills = iter(sorted(KILLED))
     for turn in itertools.count():
         await watch.look("budget")
         lines = [log.read_bytes().count(b"\n") if log.exists() else 0 for log in logs]
-        if turn % 10 == 0 and max(lines) > 500 and (victim := next(kills, None)) is not None:
+        if turn % 10 == 0 and min(lines) > 500 and (victim := next(kills, None)) is not None:
             workers[victim].send_signal(signal.SIGKILL)
             if victim == 1:
                 stage.coordinator.kill()
@@ -140,4 +147,3 @@ async def play(stage: Stage, capacity: int, tight: bool) -> None:
     assert standing.settled == total
     assert standing.reserved == standing.escrowed == 0
     assert watch.looks > 20
-    await watch.link.close()

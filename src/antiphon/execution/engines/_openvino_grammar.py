@@ -15,6 +15,7 @@ import openvino_genai
 from openvino import opset13 as op
 
 from antiphon.core.errors import InvalidRequest
+from antiphon.execution.engines._schema_circles import Circular, check_circles
 from antiphon.execution.engines._schema_cost import TooCostly, check_cost
 
 ANY_OBJECT: Final = '{"type":"object"}'
@@ -57,10 +58,11 @@ class SchemaChecker:
 
 
 def check_form(schema: str) -> None:
-    """Raises InvalidRequest where ``schema`` is not one, or would take too long to compile. Does not take long itself."""
+    """Raises InvalidRequest where ``schema`` is not one, would take too long to compile, or means nothing. Is quick itself."""
     try:
         check_cost(schema)
-    except TooCostly as error:
+        check_circles(schema)
+    except (TooCostly, Circular) as error:
         raise _refused(str(error)) from error
 
 
