@@ -118,7 +118,7 @@ def execute(exchange: Exchange) -> None:
 
 
 class InFlight:
-    """Counts the calls under way."""
+    """Knows the calls under way."""
 
     def __init__(self) -> None:
         self._exchanges: set[Exchange] = set()

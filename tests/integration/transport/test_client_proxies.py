@@ -4,30 +4,15 @@ import socket
 from pathlib import Path
 
 import pytest
-import uvloop
 
 from antiphon.core.errors import UpstreamUnreachable
 from antiphon.testing import MockUpstream
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Response, Route, fetch
+from antiphon.transport.client import Origin, Route
 from antiphon.transport.proxies import Proxy
 from antiphon.transport.tls import TlsOptions
+from tests.integration.transport.asking import ask
 from tests.integration.transport.certificates import Authority
 from tests.integration.transport.forward_proxy import ForwardProxy
-
-POST = ("POST", "/v1/chat/completions", ((b"content-type", b"application/json"),), b'{"model":"m","messages":[]}')
-
-
-def ask(origin: Origin, route: Route, times: int = 1) -> Response:
-    async def main() -> Response:
-        pool = ClientPool(origin, ClientTimeouts(connect=5), route=route)
-        try:
-            for _ in range(times):
-                answer = await fetch(pool, *POST)
-            return answer
-        finally:
-            await pool.close()
-
-    return uvloop.run(main())
 
 
 def test_https_goes_through_a_tunnel_and_its_name_is_left_to_the_proxy(tmp_path: Path) -> None:

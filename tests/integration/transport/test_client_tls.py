@@ -13,9 +13,8 @@ from antiphon.core.errors import ConfigError, UpstreamBroken, UpstreamError, Ups
 from antiphon.testing import Body, Header, MockUpstream
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Response, Route, fetch
 from antiphon.transport.tls import TlsOptions, client_context, server_context
+from tests.integration.transport import asking
 from tests.integration.transport.certificates import Authority
-
-POST = ("POST", "/v1/chat/completions", ((b"content-type", b"application/json"),), b'{"model":"m","messages":[]}')
 
 
 @pytest.fixture
@@ -24,17 +23,7 @@ def authority(tmp_path: Path) -> Authority:
 
 
 def ask(upstream: MockUpstream, tls: TlsOptions, times: int = 1) -> Response:
-    async def main() -> Response:
-        origin = Origin("https", "127.0.0.1", upstream.port)
-        pool = ClientPool(origin, ClientTimeouts(connect=5), route=Route(tls))
-        try:
-            for _ in range(times):
-                answer = await fetch(pool, *POST)
-            return answer
-        finally:
-            await pool.close()
-
-    return uvloop.run(main())
+    return asking.ask(Origin("https", "127.0.0.1", upstream.port), Route(tls), times)
 
 
 def test_an_authority_of_ones_own_is_trusted_and_the_connection_used_again(authority: Authority) -> None:
@@ -114,7 +103,7 @@ def test_a_server_that_breaks_the_handshake_off(silent: bool) -> None:
             loop = asyncio.get_running_loop()
             timeouts = ClientTimeouts(connect=0.3 if silent else 5)
             pool = ClientPool(Origin("https", "127.0.0.1", listener.getsockname()[1]), timeouts)
-            call = asyncio.ensure_future(fetch(pool, *POST))
+            call = asyncio.ensure_future(fetch(pool, *asking.POST))
             peer, _ = await loop.sock_accept(listener)
             with peer:
                 if not silent:

@@ -114,4 +114,4 @@ def _engines(subject: Subject) -> dict[str, list[EngineOptions]]:
 def _library(name: str, report: probe.Report) -> Finding:
     if report.error:
         return Finding("engines", "error", f"{name} cannot be used: {report.error}", report.remedy)
-    return Finding("engines", "ok", f"{name}: {report.library or 'can be loaded'}")
+    return Finding("engines", "ok", f"{name}: {report.versions or 'can be loaded'}")

@@ -32,7 +32,7 @@ class Question(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True):
     """What came of it."""
 
-    library: str = ""
+    versions: str = ""
     """Name and version, where the plugin tells them."""
     memory: tuple[int, ...] = ()
     """Bytes that each model takes; empty where the plugin does not tell."""
@@ -70,7 +70,7 @@ def answer(question: Question) -> Report:
     supports = tuple(plugin.supports(model.path) for model in question.models)
     if not isinstance(plugin, Inspectable):
         return Report(supports=supports)
-    return Report(plugin.library(), tuple(plugin.memory_needed(model) for model in question.models), supports)
+    return Report(plugin.versions(), tuple(plugin.memory_needed(model) for model in question.models), supports)
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ class EnginePlugin(Protocol):
 class Inspectable(Protocol):
     """What ``plugin`` of an engine's file may be besides: it tells what ``antiphon doctor`` shows, without loading a model."""
 
-    def library(self) -> str:
+    def versions(self) -> str:
         """Name and version of the library that the engine stands on."""
 
     def memory_needed(self, options: EngineOptions) -> int:

