@@ -18,6 +18,9 @@ PY := "$(VENV)/bin/python"
 # --no-compile halves the time of an install: what is used is compiled when it is first imported.
 PIP_INSTALL := $(PY) -m pip install --quiet --no-input --no-compile --disable-pip-version-check
 FAST_TESTS := tests/unit tests/contract tests/architecture
+# Without the wheel of deadlines, whose test makes timers of its own: what is compiled has compiled subclasses only.
+COMPILED_TESTS := $(addprefix tests/unit/,dispatch execution gateway transport) $(addprefix tests/integration/,gateway transport) \
+	--ignore tests/unit/transport/test_deadlines.py
 PYTEST := $(PY) -m pytest -n 2 --dist loadgroup
 
 .PHONY: help
@@ -54,9 +57,20 @@ docs: $(VENV)/.installed-docs ## build the documentation into site/, warnings ar
 .PHONY: ci
 ci: lint test docs ## all of check, test and docs, nothing twice: what continuous integration runs
 
+.PHONY: wheel
+wheel: dist/.built ## build dist/antiphon-*.whl, what every call goes through compiled (needs a C compiler and Python's headers)
+	@ls dist/*.whl
+
+.PHONY: compiled
+compiled: build/compiled/.unpacked ## unpack that wheel into build/compiled, for: PYTHONPATH=build/compiled .venv/bin/antiphon serve
+
+.PHONY: test-compiled
+test-compiled: compiled ## the tests of what is compiled, against the compiled wheel
+	@PYTHONPATH="$(CURDIR)/build/compiled" $(PYTEST) $(COMPILED_TESTS) $(ARGS)
+
 .PHONY: bench
-bench: $(VENV)/.installed-dev ## measure against the peers that this machine has, in one run
-	@$(PY) -m benchmarks $(ARGS)
+bench: compiled ## measure against the peers that this machine has, in one run
+	@PYTHONPATH="$(CURDIR)/build/compiled" $(PY) -m benchmarks $(ARGS)
 
 .PHONY: fuzz
 fuzz: $(VENV)/.installed-dev ## feed a million mutated inputs to each part that reads bytes of strangers
@@ -108,6 +122,24 @@ $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
 	@echo "installing the tools for the documentation"
 	@$(PIP_INSTALL) -e '.[dev,docs]'
+	@touch "$@"
+
+# The compiled wheel. It is made from a source distribution, because the compiler leaves its files among the sources.
+
+SOURCES := $(shell find src -name '*.py' -o -name '*.html')
+
+dist/.built: $(VENV)/.installed-dev $(SOURCES)
+	@command -v cc >/dev/null && $(PY) -c 'import os, sys, sysconfig; \
+		sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' || { \
+		echo 'error: this needs a C compiler and the headers of Python; on Debian and Ubuntu: apt install gcc libc6-dev python3-dev' >&2; \
+		exit 1; }
+	@echo "compiling (a minute or two)"
+	@rm -rf dist && HATCH_BUILD_HOOKS_ENABLE=true $(PY) -m build --outdir dist . >build.log 2>&1 || { cat build.log >&2; rm -f build.log; exit 1; }
+	@rm -f build.log
+	@touch "$@"
+
+build/compiled/.unpacked: dist/.built
+	@rm -rf build/compiled && $(PIP_INSTALL) --no-deps --target build/compiled dist/*.whl
 	@touch "$@"
 
 .PHONY: FORCE

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from antiphon.cli.version import is_compiled
 from benchmarks.gateway.cases import BURST, CASES, LARGE, PACED, SMALL, STEADY
 from benchmarks.gateway.measure import DIRECT, Gateway, Sample, Samples
 from benchmarks.gateway.peers import OURS
@@ -79,7 +80,7 @@ def machine() -> str:
     with open("/proc/cpuinfo") as file:
         model = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), platform.machine())
     system = f"Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, {system}"
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, {system}, Antiphon {'compiled' if is_compiled() else 'interpreted'}"
 
 
 def make_report(gateways: list[Gateway], samples: Samples, load_before: float) -> Report:

@@ -21,7 +21,8 @@ from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import MetricsSnapshot
 from antiphon.storage.memory_records import MemoryRecordStore
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, fetch
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
+from antiphon.transport.fetching import fetch
 
 KEEP_ALIVE = 300
 """Seconds that idle connections are kept: longer than the data plane keeps them, so that it never writes into a closing one."""

@@ -83,11 +83,8 @@ class _Run:
 
     def go_on(self) -> None:
         """Ask members until one has begun without failing at once. A loop, so that many dead members do not recurse."""
-        while not self._over and self._at < len(self._members):
-            member = self._members[self._at]
-            self._at += 1
-            self._head, self._error, self._size = None, None, 0
-            self._held.clear()
+        while self._may_ask():
+            member = self._next()
             self._asking = True
             handle = member.start(self._call, self)
             self._asking = False
@@ -99,6 +96,17 @@ class _Run:
                 if self._paused:
                     handle.pause()
                 return
+
+    def _may_ask(self) -> bool:
+        return not self._over and self._at < len(self._members)
+
+    def _next(self) -> Model:
+        """The next member, what the last one said forgotten."""
+        member = self._members[self._at]
+        self._at += 1
+        self._head, self._error, self._size = None, None, 0
+        self._held.clear()
+        return member
 
     # -- sink of the member
 

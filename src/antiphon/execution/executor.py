@@ -231,12 +231,13 @@ class _StreamedAnswer(_Answer):
         if raw:
             self._take(raw)
 
-    def _take(self, raw: bytes) -> None:
-        """Whole events: pass them on, up to ``[DONE]``, which ends the call."""
+    def _take(self, raw: bytes) -> bool:
+        """Whole events: pass them on, up to ``[DONE]``, which ends the call. Gives back whether the call is over."""
         whole = wire.up_to_done(raw) if b"[DONE]" in raw else None
         self._pass_on(raw if whole is None else whole)
         if whole is not None and not self._over:
             self._end()
+        return self._over
 
     def _end(self) -> None:
         """The stream is complete, whatever may still come. The connection is left to its pool, which sees how it ends."""
@@ -286,10 +287,8 @@ class _StreamedAnswer(_Answer):
             )
             return
         rest = self._splitter.rest()
-        if rest.strip():
-            self._take(rest + b"\n\n")
-            if self._over:
-                return
+        if rest.strip() and self._take(rest + b"\n\n"):
+            return
         tail = b"".join(self._tail)
         if not any(choice.finish_reason for chunk in wire.chunks(tail) if chunk for choice in chunk.choices):
             self._fail(UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off"))

@@ -16,14 +16,14 @@ _NOT_PASSED_ON = frozenset(
     (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
 )
 _MAX_ID = 128
-_PROCESS = secrets.token_hex(8)
+_PREFIX = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
 _numbers = count(1)
 
 
 def new_id() -> str:
     """An id that no other request has, in no process."""
-    return f"req_{_PROCESS}{next(_numbers):08x}"
+    return _PREFIX + str(next(_numbers))
 
 
 def request_id(request: Request) -> str:

@@ -14,8 +14,7 @@ such stages. Entering stages run until the model has been started; closing stage
 
 import time
 from collections.abc import Callable, Mapping
-
-import msgspec
+from typing import NamedTuple
 
 from antiphon.core.errors import AntiphonError, Draining, InternalError
 from antiphon.core.events import CallFinished
@@ -30,7 +29,7 @@ from antiphon.transport.server import Request, Responder
 Run = Callable[[Exchange], None]
 
 
-class Stage(msgspec.Struct, frozen=True):
+class Stage(NamedTuple):
     """One step of the pipeline."""
 
     number: int

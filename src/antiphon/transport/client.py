@@ -8,7 +8,6 @@ from collections import deque
 from typing import Any, Protocol
 
 import httptools
-import msgspec
 
 from antiphon.core.errors import (
     AntiphonError,
@@ -22,10 +21,11 @@ from antiphon.core.types import Headers
 from antiphon.transport.deadlines import DeadlineWheel, Timed
 from antiphon.transport.dialing import Dialer, Route
 from antiphon.transport.fairness import LARGE_READ, rest_a_turn
+from antiphon.transport.limits import ClientTimeouts
 from antiphon.transport.origin import Origin
 from antiphon.transport.proxies import Proxy, refusal
 
-__all__ = ["ClientPool", "ClientTimeouts", "Exchange", "Origin", "Receiver", "Response", "Route", "fetch"]
+__all__ = ["ClientPool", "ClientTimeouts", "Exchange", "Origin", "Receiver", "Route"]
 
 STALE_WINDOW = 1.0
 """Seconds in which a reused connection that closes without a byte of answer counts as stale: the peer ended it as we wrote."""
@@ -39,20 +39,6 @@ _BODY_BIG = 16384
 _HOP_BY_HOP = frozenset(
     (b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"proxy-connection", b"upgrade", b"trailer", b"te")
 )
-
-
-class ClientTimeouts(msgspec.Struct, frozen=True):
-    """How long a server may be silent, in seconds."""
-
-    connect: float = 5.0
-    first_byte: float = 120.0
-    """From the request to the whole head of its answer."""
-    idle: float = 60.0
-    """Between two pieces of an answer."""
-    keep_alive: float = 30.0
-    """How long an idle connection is kept for the next call."""
-    max_age: float = 300.0
-    """How long a connection is used for new calls, so that a changed name is followed. A call under way is never cut."""
 
 
 class Receiver(Protocol):
@@ -103,8 +89,8 @@ class Exchange:
             receiver.broken(error)
 
 
-class _Connection(asyncio.Protocol, Timed):
-    """One connection to the origin, used for one exchange at a time."""
+class _Connection(Timed):
+    """One connection to the origin, used for one exchange at a time. An asyncio protocol by its methods, as the server's is."""
 
     __slots__ = (
         "_chunks",
@@ -203,6 +189,10 @@ class _Connection(asyncio.Protocol, Timed):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # uvloop's transports are not subclasses of asyncio.Transport
+
+    def pause_writing(self) -> None: ...  # a request is written in one go, so there is nobody to hold back
+
+    def resume_writing(self) -> None: ...
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
@@ -462,8 +452,9 @@ class ClientPool:
 
     async def _connect(self, exchange: Exchange) -> None:
         connection = _Connection(self) if self.forwarding is None else _ForwardedConnection(self, self.forwarding)
+        protocol: Any = connection
         try:
-            await self._dialer.dial(lambda: connection, self.timeouts.connect)
+            await self._dialer.dial(lambda: protocol, self.timeouts.connect)
         except UpstreamUnreachable as error:
             exchange.fail(error)
             return
@@ -551,46 +542,3 @@ class _Ages(Timed):
                 connection.retire()
         if pool._all:
             pool.wheel.set(self, self._period)
-
-
-class Response(msgspec.Struct, frozen=True):
-    """A whole answer."""
-
-    status: int
-    headers: Headers
-    body: bytes
-
-
-class _Collector:
-    """Receives an answer for ``fetch``."""
-
-    def __init__(self, future: "asyncio.Future[Response]") -> None:
-        self._future = future
-        self._status = 0
-        self._headers: Headers = ()
-        self._body: list[bytes] = []
-
-    def head(self, status: int, headers: Headers) -> None:
-        self._status, self._headers = status, headers
-
-    def data(self, chunk: bytes) -> None:
-        self._body.append(chunk)
-
-    def complete(self) -> None:
-        if not self._future.done():
-            self._future.set_result(Response(self._status, self._headers, b"".join(self._body)))
-
-    def broken(self, error: AntiphonError) -> None:
-        if not self._future.done():
-            self._future.set_exception(error)
-
-
-async def fetch(pool: ClientPool, method: str, path: str, headers: Headers = (), body: bytes = b"") -> Response:
-    """A whole answer, awaited: for slow paths. Raises the UpstreamError that ended it."""
-    future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-    exchange = pool.request(method, path, headers, body, _Collector(future))
-    try:
-        return await future
-    finally:
-        if not future.done() or future.cancelled():
-            exchange.cancel()

@@ -10,10 +10,10 @@ from http import HTTPStatus
 from typing import Any
 
 import httptools
-import msgspec
 
 from antiphon.transport.deadlines import DeadlineWheel, Timed
 from antiphon.transport.fairness import LARGE_READ, rest_a_turn
+from antiphon.transport.limits import ServerLimits
 from antiphon.transport.messages import Request, Responder, ResponseListener
 from antiphon.transport.strict import one_reading
 
@@ -28,8 +28,9 @@ MAX_PIPELINED_BYTES = 1 << 20
 MAX_FIELDS = 256
 """Header lines of a request."""
 
-LAST_WORDS = 0.1
+FAREWELL = 0.1
 """Seconds that what is written at the end of the grace has to go out."""
+
 LINGER = 0.5
 """Seconds for which a draining server keeps idle connections."""
 
@@ -42,28 +43,11 @@ _NEVER = frozenset((b"CONNECT", b"SOURCE"))  # the second is Icecast's, whose pr
 _VERSIONS = frozenset(("1.0", "1.1"))
 
 
-class ServerLimits(msgspec.Struct, frozen=True):
-    """What a peer may send and how long it may take."""
-
-    max_header_bytes: int = 32768
-    max_body_bytes: int = 32 << 20
-    header_timeout: float = 10.0
-    """Seconds from the first byte of a request to the last of its head."""
-    body_timeout: float = 60.0
-    """Seconds without a byte of the body."""
-    keep_alive: float = 75.0
-    """Seconds that an idle connection is kept."""
-    write_buffer: int = 262144
-    """Bytes waiting for a slow peer at which its answer is paused."""
-    write_timeout: float = 300.0
-    """Seconds for which a peer may not read while there is something to write."""
-
-
 Handler = Callable[[Request, Responder], None]
 
 
-class _Connection(asyncio.Protocol, Timed):
-    """One peer."""
+class _Connection(Timed):
+    """One peer. An asyncio protocol by its methods and not by its base class, since a compiled class has compiled bases only."""
 
     __slots__ = (
         "_backlog",
@@ -450,11 +434,14 @@ class HttpServer:
     async def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         """Accept on a socket that is bound and listening, TCP sockets under ``tls`` if it is given."""
         if sock.family == socket.AF_UNIX:
-            self._servers.append(await self._loop.create_unix_server(lambda: _Connection(self), sock=sock, backlog=4096))
+            self._servers.append(await self._loop.create_unix_server(self._accept, sock=sock, backlog=4096))
         else:
             patience = self.limits.header_timeout if tls is not None else None
             options: Any = {"sock": sock, "backlog": 4096, "ssl": tls, "ssl_handshake_timeout": patience}
-            self._servers.append(await self._loop.create_server(lambda: _Connection(self), **options))
+            self._servers.append(await self._loop.create_server(self._accept, **options))
+
+    def _accept(self) -> Any:
+        return _Connection(self)
 
     async def drain(self, grace: float, last_words: Callable[[], None] | None = None) -> None:
         """Accept no more, let running requests finish for at most ``grace`` seconds, then close.
@@ -475,7 +462,7 @@ class HttpServer:
             now = self._loop.time()
         if self.connections and last_words is not None:
             last_words()
-            await asyncio.sleep(LAST_WORDS)
+            await asyncio.sleep(FAREWELL)
         await self.close()
 
     async def close(self) -> None:

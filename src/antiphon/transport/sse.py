@@ -5,8 +5,7 @@ The format is that of the WHATWG HTML standard, section 9.2: lines end in LF, CR
 
 import re
 from collections.abc import Iterator
-
-import msgspec
+from typing import NamedTuple
 
 from antiphon.core.errors import UpstreamBroken
 
@@ -17,7 +16,7 @@ _BOUNDARY = re.compile(rb"\n\n|\n\r\n?|\r\r\n?|\r\n\n|\r\n\r\n?")  # two ends of
 _LINE = re.compile(r"\r\n|\n|\r")
 
 
-class Event(msgspec.Struct, frozen=True):
+class Event(NamedTuple):
     """One event. ``data`` joins the event's data lines with LF; an event of comments alone has none."""
 
     data: str = ""

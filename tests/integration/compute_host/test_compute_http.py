@@ -9,7 +9,8 @@ import uvloop
 
 from antiphon.execution.compute_host import ComputeHost, ComputeLimits
 from antiphon.testing import FakeEncoder, Gate
-from antiphon.transport.client import ClientPool, Origin, fetch
+from antiphon.transport.client import ClientPool, Origin
+from antiphon.transport.fetching import fetch
 from antiphon.transport.listeners import tcp_listener, unix_listener
 from antiphon.transport.server import HttpServer
 

@@ -14,7 +14,8 @@ import uvloop
 
 from antiphon.bootstrap.process import ProcessSpec, encode_spec, socket_path
 from antiphon.config import EmbeddingSettings, Settings
-from antiphon.transport.client import ClientPool, Origin, fetch
+from antiphon.transport.client import ClientPool, Origin
+from antiphon.transport.fetching import fetch
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from antiphon.core.processes import ProcessState, ServerState
 from antiphon.core.types import Usage
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics import CallMetrics
-from antiphon.transport.client import ClientPool, Origin, Response, fetch
+from antiphon.transport.client import ClientPool, Origin
+from antiphon.transport.fetching import Response, fetch
 from antiphon.transport.listeners import unix_listener
 from antiphon.transport.server import HttpServer, Request, Responder
 

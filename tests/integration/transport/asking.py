@@ -2,7 +2,8 @@
 
 import uvloop
 
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Response, Route, fetch
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
+from antiphon.transport.fetching import Response, fetch
 
 POST = ("POST", "/v1/chat/completions", ((b"content-type", b"application/json"),), b'{"model":"m","messages":[]}')
 

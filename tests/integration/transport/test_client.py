@@ -10,7 +10,8 @@ import uvloop
 from antiphon.core.errors import AntiphonError, QueueFull, UpstreamBroken, UpstreamTimeout, UpstreamUnreachable
 from antiphon.core.types import Headers
 from antiphon.testing import Body, Cut, Delay, Gate, Hang, Header, MockUpstream, Raw, Status, Wire
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, fetch
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
+from antiphon.transport.fetching import fetch
 
 POST = ("POST", "/v1/chat/completions", ((b"content-type", b"application/json"),), b'{"model":"m","messages":[]}')
 

@@ -11,7 +11,8 @@ import uvloop
 
 from antiphon.core.errors import ConfigError, UpstreamBroken, UpstreamError, UpstreamUnreachable
 from antiphon.testing import Body, Header, MockUpstream
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Response, Route, fetch
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
+from antiphon.transport.fetching import Response, fetch
 from antiphon.transport.tls import TlsOptions, client_context, server_context
 from tests.integration.transport import asking
 from tests.integration.transport.certificates import Authority

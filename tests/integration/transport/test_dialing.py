@@ -11,8 +11,9 @@ import uvloop
 
 from antiphon.core.errors import AntiphonError, UpstreamUnreachable
 from antiphon.testing import Body, Gate, MockUpstream, Wire
-from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route, fetch
+from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.dialing import AddressInfo
+from antiphon.transport.fetching import fetch
 
 POST = ("POST", "/v1/chat/completions", ((b"content-type", b"application/json"),), b'{"model":"m","messages":[]}')
 

@@ -8,7 +8,8 @@ import pytest
 import uvloop
 
 from antiphon.core.errors import UpstreamBroken, UpstreamTimeout
-from antiphon.transport.client import MAX_HEAD, ClientPool, ClientTimeouts, Origin, Response, fetch
+from antiphon.transport.client import MAX_HEAD, ClientPool, ClientTimeouts, Origin
+from antiphon.transport.fetching import Response, fetch
 
 POST = ("POST", "/v1/chat/completions", ((b"content-type", b"application/json"),), b'{"model":"m","messages":[]}')
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"

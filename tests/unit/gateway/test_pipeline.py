@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import h11
 import pytest
 
 from antiphon.core.errors import ClientGone, InvalidRequest, UpstreamBroken
@@ -14,9 +15,10 @@ from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.pipeline import InFlight, Pipeline
 from antiphon.testing import Event, FakeModel, Hang
-from antiphon.transport.server import Request
+from antiphon.transport.server import Request, Responder
 
 BODY = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
+PAUSES = (type(h11.NEED_DATA), type(h11.PAUSED))
 STREAMED = BODY[:-1] + b',"stream":true}'
 
 
@@ -31,16 +33,17 @@ class Heard:
 
 
 class Door:
-    """A pipeline in front of one model, and a responder that remembers what it was told to write."""
+    """A pipeline in front of one model, and a caller's connection that remembers what was written to it."""
+
+    draining = False
+    date = b""
 
     def __init__(self, model: Model, **stages: pipeline.Run) -> None:
         self.heard = Heard()
         self.in_flight = InFlight()
         self.reported: list[BaseException] = []
-        self.listener: Any = None
-        self.status = 0
-        self.headers: dict[bytes, bytes] = {}
-        self.body = b""
+        self.responder: Any = None
+        self.written = b""
         self.ended = 0
         directory = Directory([(ModelCard("m", "test"), model)], {})
         runs: dict[str, pipeline.Run] = {
@@ -56,24 +59,56 @@ class Door:
 
     def call(self, body: bytes = BODY, headers: dict[bytes, bytes] | None = None) -> CallFinished | None:
         request = Request("POST", b"/v1/chat/completions", headers or {}, body)
-        self.pipeline.run("chat/completions", request, self)
+        self.written = b""
+        self.responder = Responder(self, keep_alive=True)
+        self.pipeline.run("chat/completions", request, self.responder)
         return self.heard.events[-1] if self.heard.events else None
 
-    # -- what a Responder does
+    # -- what the caller sees
 
-    def send(self, status: int, headers: Any, body: bytes = b"") -> None:
-        self.status, self.headers, self.body = status, dict(headers), body
-        self.ended += 1
+    @property
+    def status(self) -> int:
+        return self._read()[0].status_code
 
-    def start(self, status: int, headers: Any, first: bytes = b"") -> None:
-        self.status, self.headers, self.body = status, dict(headers), first
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        return dict(self._read()[0].headers)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(event.data for event in self._read()[1:] if isinstance(event, h11.Data))
+
+    @property
+    def listener(self) -> Any:
+        return self.responder.listener
+
+    def _read(self) -> list[Any]:
+        client = h11.Connection(h11.CLIENT)
+        client.send(h11.Request(method="POST", target="/", headers=[("host", "test"), ("content-length", "0")]))
+        client.send(h11.EndOfMessage())
+        client.receive_data(self.written)
+        events = []
+        while not isinstance(event := client.next_event(), PAUSES):
+            events.append(event)
+        return events
+
+    # -- what a connection does
+
+    @property
+    def server(self) -> "Door":
+        return self
 
     def write(self, data: bytes) -> None:
-        self.body += data
+        self.written += data
 
-    def end(self, last: bytes = b"") -> None:
-        self.body += last
+    def writelines(self, pieces: tuple[bytes, ...]) -> None:
+        self.written += b"".join(pieces)
+
+    def answered(self, keep_alive: bool) -> None:
         self.ended += 1
+
+    def abort(self) -> None:
+        raise AssertionError("no answer is cut here")
 
 
 def test_a_call_runs_through_all_stages_and_is_told_once() -> None:

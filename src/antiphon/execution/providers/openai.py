@@ -1,27 +1,16 @@
 """Any server that speaks OpenAI's API: vendors, vLLM, SGLang, llama.cpp, Ollama, and the engines on this machine."""
 
-from typing import Any
-
 import msgspec
 
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, Prepared, ProviderOptions
 from antiphon.execution.wire import openai as wire
+from antiphon.execution.wire.openai_fields import AskedFields
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
-
-class _Asked(msgspec.Struct):
-    """The fields whose support differs between servers."""
-
-    n: Any = None
-    logprobs: Any = None
-    tools: Any = None
-    response_format: Any = None
-
-
-_decode_asked = msgspec.json.Decoder(_Asked).decode
+_decode_asked = msgspec.json.Decoder(AskedFields).decode
 _ABILITY_OF = {"chat/completions": "chat", "completions": "completions", "embeddings": "embeddings"}
 _STREAMED = ("chat/completions", "completions")
 

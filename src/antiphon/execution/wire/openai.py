@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
 from antiphon.core.errors import InvalidRequest, UpstreamRefused
 from antiphon.core.types import Usage
+from antiphon.execution.wire.openai_fields import Answer, Chunk, OddAnswer, RequestHead, UsageFields
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
@@ -16,25 +17,6 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises for what is not the JSON that was expected; RecursionError is msgspec's word for too deep nesting."""
 
 Decoded = TypeVar("Decoded")
-
-
-class _StreamOptions(msgspec.Struct, gc=False):
-    include_usage: bool | None = None
-
-
-class RequestHead(msgspec.Struct, gc=False):
-    """What routing needs of a request body."""
-
-    model: str
-    stream: bool | None = None
-    stream_options: _StreamOptions | None = None
-    api_base: Any = UNSET
-    base_url: Any = UNSET
-
-    @property
-    def wants_usage(self) -> bool:
-        return self.stream_options is not None and bool(self.stream_options.include_usage)
-
 
 _decode_head = msgspec.json.Decoder(RequestHead).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -111,74 +93,13 @@ def with_usage(body: bytes) -> bytes:
 # -- answers
 
 
-Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
-"""A number of tokens; what a server counts outside of this is no count."""
-
-
-class _PromptDetails(msgspec.Struct):
-    cached_tokens: Count | None = None
-
-
-class _CompletionDetails(msgspec.Struct):
-    reasoning_tokens: Count | None = None
-
-
-class _Usage(msgspec.Struct, gc=False):
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    total_tokens: Count | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    completion_tokens_details: _CompletionDetails | None = None
-
-
-class Answer(msgspec.Struct, gc=False):
-    """An answer in one piece, as far as the gateway looks into it."""
-
-    usage: _Usage | None = None
-    error: Any = None
-
-
-class _OddAnswer(msgspec.Struct, gc=False):
-    """One whose usage is not as it should be."""
-
-    error: Any = None
-
-
-class Delta(msgspec.Struct):
-    """What a streamed chunk adds."""
-
-    content: Any = None
-    tool_calls: Any = None
-    function_call: Any = None
-    refusal: Any = None
-    reasoning: Any = None
-    reasoning_content: Any = None
-    audio: Any = None
-
-
-class Choice(msgspec.Struct):
-    """One of the alternatives of a chunk; ``text`` is what /v1/completions has in place of a delta."""
-
-    delta: Delta | None = None
-    text: Any = None
-    finish_reason: str | None = None
-
-
-class Chunk(msgspec.Struct):
-    """One event of a stream, as far as the gateway looks into it."""
-
-    choices: list[Choice] = []
-    usage: _Usage | None = None
-    error: Any = None
-
-
 _decode_answer = msgspec.json.Decoder(Answer).decode
-_decode_odd_answer = msgspec.json.Decoder(_OddAnswer).decode
-_decode_usage = msgspec.json.Decoder(_Usage).decode
+_decode_odd_answer = msgspec.json.Decoder(OddAnswer).decode
+_decode_usage = msgspec.json.Decoder(UsageFields).decode
 _decode_chunk = msgspec.json.Decoder(Chunk).decode
 
 
-def _usage(found: _Usage | None) -> Usage | None:
+def _usage(found: UsageFields | None) -> Usage | None:
     if found is None:
         return None
     prompt, completion = found.prompt_tokens or 0, found.completion_tokens or 0

@@ -3,7 +3,8 @@
 from typing import Final
 
 from antiphon.core.errors import UpstreamBroken
-from antiphon.transport.client import ClientPool, fetch
+from antiphon.transport.client import ClientPool
+from antiphon.transport.fetching import fetch
 
 PATH: Final = "/internal/events"
 MEDIA_TYPE: Final = "application/msgpack"
