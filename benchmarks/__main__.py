@@ -1,11 +1,19 @@
-"""``python -m benchmarks [gateway|nesting|engine|ledger] [options]``: the gateway's benchmark unless another is named."""
+"""``python -m benchmarks [NAME] [options]``, NAME one of the keys of ``BENCHMARKS``; that of the gateway unless one is given."""
 
 import sys
 
-from benchmarks import engine, ledger, nesting
+from benchmarks import engine, ledger, nesting, snapshot
 from benchmarks.gateway import __main__ as gateway
+from benchmarks.gateway import workers
 
-BENCHMARKS = {"gateway": gateway.main, "nesting": nesting.main, "engine": engine.main, "ledger": ledger.main}
+BENCHMARKS = {
+    "gateway": gateway.main,
+    "workers": workers.main,
+    "nesting": nesting.main,
+    "engine": engine.main,
+    "ledger": ledger.main,
+    "snapshot": snapshot.main,
+}
 
 
 def main(arguments: list[str]) -> int:

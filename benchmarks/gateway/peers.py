@@ -61,13 +61,14 @@ class Peer(msgspec.Struct, frozen=True):
         return next((str(path.absolute()) for path in candidates if path.is_file()), "")
 
 
-def antiphon(_: str, site: Site) -> Launch:
-    """Antiphon as its users start it: supervisor, control plane, one worker; it checks keys and logs calls."""
+def antiphon(_: str, site: Site, workers: int = 1) -> Launch:
+    """Antiphon as its users start it: supervisor, control plane, workers; it checks keys and logs calls."""
     config = site.write(
         "antiphon.yaml",
         f"""\
 server:
   port: {site.port}
+  workers: {workers}
   keys: [{{name: benchmark, key: "${{BENCHMARK_KEY}}"}}]
 models: []
 embeddings: {{enabled: false}}

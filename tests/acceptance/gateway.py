@@ -35,7 +35,7 @@ class Gateway:
             [sys.executable, "-m", "antiphon", "serve"], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         self.server = Server(self.process, PATIENCE)
-        self.url = self.server.wait_said(r"(http://127\.0\.0\.1:\d+)/v1")[1]
+        self.url = self.server.wait_said(r"(https?://127\.0\.0\.1:\d+)/v1")[1]
 
     def write(self, **rows: Any) -> None:
         """Write the configuration anew, with these rows besides."""

@@ -203,7 +203,7 @@ class TestChatTrouble:
         piece = {"choices": [{"index": 0, "delta": {"content": "half"}}]}
         upstream.script(Event(piece), Event({"error": {"message": "the engine died", "code": "engine_failed"}}))
         shown = cli.run("chat", "Hi", "--url", upstream.url, "-m", "x", code=1)
-        assert (shown.out, shown.err) == ("half\n", "error: the engine died\n")
+        assert (shown.out, shown.err) == ("half\n", "error: the engine died\n  remedy: try again; the server's log tells more\n")
 
     @pytest.mark.parametrize(
         "answer",

@@ -70,8 +70,10 @@ def test_workers_share_a_ledger_that_outlives_its_process(tmp_path, temporary):
             server.wait_said(r"http://127\.0\.0\.1:\d+")
             first, second = until(lambda: ledgers(temporary, 1))
             assert first["session"] != second["session"]
-            assert ask(temporary, "coordinator", "/stats")["connected"] == 2
+            assert ask(temporary, "coordinator", "/stats")["ledger"]["connected"] == 2
             os.kill(coordinator_pid(temporary), signal.SIGKILL)
+            boards = [ask(temporary, f"worker-{number}", "/breakers") for number in range(2)]
+            assert all(board["opened"] == 0 for board in boards)
             again = until(lambda: ledgers(temporary, first["epoch"] + 1))
             assert [one["session"] for one in again] == [first["session"], second["session"]]
             assert server.end() == 0

@@ -48,7 +48,10 @@ def test_https_on_both_sides_and_a_certificate_renewed_by_reload(tmp_path: Path)
                 called = {"ANTIPHON_URL": f"https://127.0.0.1:{port}", "SSL_CERT_FILE": str(authority.file)}
                 upstream.chat("Hello")
                 assert cli.run("chat", "Hi", **called).out == "Hello\n"
-                assert "certificate" in cli.run("chat", "Hi", "--url", called["ANTIPHON_URL"], code=1).err.lower()
+                untrusted = cli.run("chat", "Hi", "--url", called["ANTIPHON_URL"], code=1).err
+                assert "signed by an authority that is not trusted here" in untrusted
+                assert "SSL_CERT_FILE" in untrusted
+                assert "SSL_CERT_FILE" in cli.run("doctor", "--url", called["ANTIPHON_URL"], code=1).out
 
                 first = serial(authority, port)
                 (tmp_path / "own.key").write_text("broken")

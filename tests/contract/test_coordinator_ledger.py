@@ -9,7 +9,7 @@ from tests.unit.dispatch.coordinator.rig import Rig
 
 @contextlib.asynccontextmanager
 async def bench():
-    yield Rig()
+    yield Rig(age=120.0)
 
 
 @pytest.mark.parametrize("check", ledger_contract.CHECKS, ids=lambda check: check.__name__)

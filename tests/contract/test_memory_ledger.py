@@ -9,10 +9,11 @@ from antiphon.testing import FakeClock, ledger_contract
 
 class Bench:
     lease = 600.0
+    age = 600.0
 
     def __init__(self):
         self.clock = FakeClock(unix_time=1_699_999_980.0)
-        self.ledger = MemoryLedger(self.clock, lease=self.lease)
+        self.ledger = MemoryLedger(self.clock, age=self.age)
 
     async def open(self):
         return self.ledger

@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz``: mutated bytes into the HTTP server, the HTTP client and the readers of event streams."""
+"""``python -m tests.fuzz``: mutated bytes into the HTTP server, the HTTP client, the readers of streams and of PROXY headers."""
 
 import argparse
 import sys

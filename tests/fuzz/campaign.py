@@ -17,9 +17,15 @@ from tests.fuzz.events import EventTarget
 from tests.fuzz.fakes import HandLoop
 from tests.fuzz.finding import Target
 from tests.fuzz.mutate import Mutator, cuts
+from tests.fuzz.proxy_headers import ProxyTarget
 from tests.fuzz.server import ServerTarget
 
-TARGETS: dict[str, Callable[[HandLoop], Target]] = {"server": ServerTarget, "client": ClientTarget, "events": EventTarget}
+TARGETS: dict[str, Callable[[HandLoop], Target]] = {
+    "server": ServerTarget,
+    "client": ClientTarget,
+    "events": EventTarget,
+    "proxy": ProxyTarget,
+}
 HANG = 5.0
 """Seconds of processor time after which one input counts as a hang."""
 Progress = Callable[[int, int], None]

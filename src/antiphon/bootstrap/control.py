@@ -12,9 +12,8 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 
-from antiphon.bootstrap.process import Child, run, socket_path
+from antiphon.bootstrap.process import Child, Update, run, socket_path
 from antiphon.bootstrap.state import read_state
-from antiphon.config import Settings
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
@@ -28,6 +27,8 @@ KEEP_ALIVE = 300
 """Seconds that idle connections are kept: longer than the data plane keeps them, so that it never writes into a closing one."""
 
 TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
+ENGINE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=60.0, idle=1.0)
+"""An engine answers between two steps, and the supervisor ends one that hangs."""
 
 T = TypeVar("T")
 
@@ -43,19 +44,19 @@ class SocketSources:
         return read_state(self._run_dir)
 
     async def worker_stats(self, process: str) -> MetricsSnapshot:
-        return await self._stats(process, MetricsSnapshot)
+        return await self._stats(process, MetricsSnapshot, TIMEOUTS)
 
     async def engine_stats(self, process: str) -> EngineReport:
-        return await self._stats(process, EngineReport)
+        return await self._stats(process, EngineReport, ENGINE_TIMEOUTS)
 
     async def close(self) -> None:
         for pool in self._pools.values():
             await pool.close()
 
-    async def _stats(self, process: str, kind: type[T]) -> T:
+    async def _stats(self, process: str, kind: type[T], timeouts: ClientTimeouts) -> T:
         pool = self._pools.get(process)
         if pool is None:
-            pool = self._pools[process] = ClientPool(Origin(socket_path=socket_path(self._run_dir, process)), TIMEOUTS)
+            pool = self._pools[process] = ClientPool(Origin(socket_path=socket_path(self._run_dir, process)), timeouts)
         response = await fetch(pool, "GET", "/stats")
         try:
             return msgspec.json.decode(response.body, type=kind)
@@ -114,7 +115,7 @@ async def main(child: Child) -> None:
         await sources.close()
 
 
-def _nothing_changes(_: Settings) -> None:
+def _nothing_changes(_: Update) -> None:
     """What is asked of the control plane lies with others, who have gone over to the new settings."""
 
 

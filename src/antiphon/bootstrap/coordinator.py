@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from antiphon.bootstrap.process import Child, run, socket_path
-from antiphon.bootstrap.worker_ledger import LEDGER_SOCKET
+from antiphon.bootstrap.shared_state import SHARED_SOCKET
 from antiphon.core.clock import SystemClock
-from antiphon.dispatch.coordinator.journal import Journal
-from antiphon.dispatch.coordinator.server import LedgerServer
+from antiphon.dispatch.coordinator.ledger.journal import Journal
+from antiphon.dispatch.coordinator.server import CoordinatorServer
 from antiphon.transport.listeners import unix_listener
 from antiphon.transport.server import HttpServer, Request, Responder
 
@@ -20,26 +20,26 @@ WITHOUT_WORKERS = 0.5
 
 
 async def main(child: Child) -> None:
-    """Keep the ledger until asked to stop, which happens after the workers have ended."""
+    """Keep ledger and breaker board until asked to stop, which happens after the workers have ended."""
     spec = child.spec
     clock = SystemClock()
-    ledger = LedgerServer(Journal(Path(spec.settings.data_dir) / "ledger" / "journal"), clock)
+    coordinator = CoordinatorServer(Journal(Path(spec.settings.data_dir) / "ledger" / "journal"), clock)
     encode = msgspec.json.Encoder().encode
 
     def tell(_: Request, responder: Responder) -> None:
-        responder.send(200, ((b"content-type", b"application/json"),), encode(ledger.stats()))
+        responder.send(200, ((b"content-type", b"application/json"),), encode(coordinator.stats()))
 
     server = HttpServer(tell)
     try:
-        await ledger.listen(unix_listener(socket_path(spec.run_dir, LEDGER_SOCKET)))
+        await coordinator.listen(unix_listener(socket_path(spec.run_dir, SHARED_SOCKET)))
         await server.listen(unix_listener(socket_path(spec.run_dir, spec.name)))
         child.ready()
         await child.stopping.wait()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ledger.alone(), WITHOUT_WORKERS)
+            await asyncio.wait_for(coordinator.alone(), WITHOUT_WORKERS)
     finally:
         await server.close()
-        await ledger.close()
+        await coordinator.close()
 
 
 if __name__ == "__main__":

@@ -31,25 +31,28 @@ _LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, ke
 """A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
 _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 
+ENGINE = Abilities(embeddings=False, tools=False)
+"""What every engine on this machine can do."""
+ENCODER = Abilities(chat=False, completions=False)
+
 log = logging.getLogger(__name__)
 
 
 class DataPlane:
     """What a worker serves, and the counters that it shares with its own stats."""
 
-    def __init__(self, settings: Settings, run_dir: str, wheel: DeadlineWheel, observer: Observer) -> None:
+    def __init__(self, settings: Settings, keys: KeyRing, run_dir: str, wheel: DeadlineWheel, observer: Observer) -> None:
         self._wheel = wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
         directory = Directory(self._replicas(settings, run_dir), settings.aliases)
-        keys = KeyRing((row.name, row.key.reveal()) for row in settings.server.keys)
         runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse,
             "reserve": self.in_flight.reserve,
             "choose": pipeline.choose(directory),
             "execute": pipeline.execute,
             "settle": self.in_flight.settle,
-            "tell": pipeline.tell(observer),
+            "tell": pipeline.tell(observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),
         }
         if keys:
             runs["identify"] = pipeline.identify(keys)
@@ -70,21 +73,21 @@ class DataPlane:
 
     def _replicas(self, settings: Settings, run_dir: str) -> list[tuple[ModelCard, Model]]:
         replicas: list[tuple[ModelCard, Model]] = []
+        able = _able(settings)
         for local in settings.models:
-            abilities = Abilities(embeddings=False, tools=False)
-            engine = self._local(socket_path(run_dir, engine_name(local.name)), abilities)
+            engine = self._local(socket_path(run_dir, engine_name(local.name)), ENGINE, able)
             replicas.append((ModelCard(local.name, LOCAL), Replica(engine, local.name)))
         if settings.embeddings.enabled:
-            encoder = self._local(socket_path(run_dir, "compute"), Abilities(chat=False, completions=False))
+            encoder = self._local(socket_path(run_dir, "compute"), ENCODER, able)
             replicas.append(
                 (ModelCard(settings.embeddings.name, LOCAL, kind="embedding"), Replica(encoder, settings.embeddings.name))
             )
         for row in settings.providers:
-            provider = self._connect(provider_options(row, os.environ))
+            provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able))
             replicas += [(ModelCard(model.name, row.name), Replica(provider, model.upstream or model.name)) for model in row.models]
         return replicas
 
-    def _local(self, path: str, abilities: Abilities) -> Provider:
+    def _local(self, path: str, abilities: Abilities, able: Mapping[str, tuple[str, ...]]) -> Provider:
         return self._connect(
             ProviderOptions(
                 LOCAL,
@@ -94,6 +97,7 @@ class DataPlane:
                 timeouts=_LOCAL_TIMEOUTS,
                 max_connections=4096,
                 local=True,
+                elsewhere=able,
             )
         )
 
@@ -110,12 +114,31 @@ class DataPlane:
     def _readiness(self, settings: Settings, run_dir: str) -> Readiness:
         names = [
             "control",
+            *(["coordinator"] if settings.server.workers > 1 else []),
             *(["compute"] if settings.embeddings.enabled else []),
             *(engine_name(model.name) for model in settings.models),
         ]
         return Readiness(
             {name: self._pool(Origin(socket_path=socket_path(run_dir, name)), _PROBE_TIMEOUTS) for name in names}, __version__
         )
+
+
+def _able(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """The models that have each ability; those about chats only of models that chat."""
+    rows: list[tuple[str, Abilities]] = [(model.name, ENGINE) for model in settings.models]
+    if settings.embeddings.enabled:
+        rows.append((settings.embeddings.name, ENCODER))
+    for row in settings.providers:
+        abilities = msgspec.convert(row.capabilities, Abilities, from_attributes=True)
+        rows += [(model.name, abilities) for model in row.models]
+    return {
+        ability: tuple(
+            dict.fromkeys(
+                name for name, has in rows if getattr(has, ability) and (has.chat or ability in ("completions", "embeddings"))
+            )
+        )
+        for ability in Abilities.__struct_fields__
+    }
 
 
 def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> ProviderOptions:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from antiphon.bootstrap.process import engine_name, socket_path
+from antiphon.bootstrap.snapshots.file import SnapshotSource
 from antiphon.config import LocalModelSettings, Settings
 from antiphon.core.errors import SetupError
 
@@ -32,6 +33,8 @@ class PlannedProcess(msgspec.Struct, frozen=True):
     """Set unless the operator's environment has the variable already."""
     model: LocalModelSettings | None = None
     model_path: str = ""
+    sources: tuple[SnapshotSource, ...] = ()
+    """Workers: where their settings and keys lie."""
 
     def replaces(self, running: "PlannedProcess") -> bool:
         """Whether a process that runs by the plan ``running`` has to make way for this one: a setting of its role differs."""
@@ -81,8 +84,8 @@ def _inputs(process: PlannedProcess) -> tuple[object, ...]:
 def _fixed(process: PlannedProcess) -> tuple[object, ...]:
     """What a process goes by as long as it lives."""
     settings = process.settings
-    alone = settings.server.workers == 1  # and keeps its ledger by itself
-    told = (bool(settings.server.tls_cert), settings.server.event_spill_mb, settings.data_dir, settings.cache_dir, alone)
+    front = (bool(settings.server.tls_cert), settings.server.proxy_protocol != "none")
+    told = (front, settings.server.event_spill_mb, settings.data_dir, settings.cache_dir)
     return (process.role, process.command, process.environment, *told)
 
 

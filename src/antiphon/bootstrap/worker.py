@@ -4,15 +4,18 @@ import asyncio
 import gc
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from antiphon.bootstrap.data_plane import DataPlane
-from antiphon.bootstrap.process import Child, run, socket_path
-from antiphon.bootstrap.worker_ledger import WorkerLedger
-from antiphon.config import Settings, listening_tls
+from antiphon.bootstrap.process import Child, Update, run, socket_path
+from antiphon.bootstrap.shared_state import SharedState
+from antiphon.bootstrap.snapshots.file import Snapshot
+from antiphon.bootstrap.worker_keys import WorkerKeys
+from antiphon.config import Settings, listening_tls, proxy_rules
+from antiphon.core.errors import InternalError
 from antiphon.core.ports import Observer
 from antiphon.gateway import app
 from antiphon.observability.call_log import CallLog, DescriptorSink
@@ -23,7 +26,8 @@ from antiphon.observability.metrics import CallMetrics
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
 from antiphon.transport.deadlines import DeadlineWheel
 from antiphon.transport.listeners import unix_listener
-from antiphon.transport.server import HttpServer, Request, Responder, ServerLimits
+from antiphon.transport.reception import Reception, listen
+from antiphon.transport.server import HttpServer, Listening, Request, Responder, ServerLimits
 from antiphon.transport.tls import load_certificate
 
 EVENT_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=5.0, idle=5.0)
@@ -40,11 +44,12 @@ encode = msgspec.json.Encoder().encode
 
 async def main(child: Child) -> None:
     """Serve until asked to stop, then let running calls finish."""
-    worker = Worker(child.spec.settings, child.spec.run_dir)
+    spec = child.spec
+    worker = Worker(spec.snapshot or Snapshot.of(spec.settings, spec.epoch), spec.run_dir)
     await worker.listen(child.spec.name, child.spec.listen_fds)
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
-    child.ready(worker.take)
+    child.ready(worker.take, worker.hold)
     await child.stopping.wait()
     await worker.end()
 
@@ -52,7 +57,8 @@ async def main(child: Child) -> None:
 class Worker:
     """A data plane on its sockets, and all that is told of its calls. Create it on the running loop."""
 
-    def __init__(self, settings: Settings, run_dir: str) -> None:
+    def __init__(self, snapshot: Snapshot, run_dir: str) -> None:
+        settings = snapshot.settings
         self._run_dir = run_dir
         self._settings = settings
         self._wheel = DeadlineWheel(asyncio.get_running_loop())
@@ -63,27 +69,48 @@ class Worker:
             HttpSink(self._control), Path(settings.data_dir) / "events", max_bytes=settings.server.event_spill_mb << 20
         )
         self._finished = Batch(self._observers(), self._wheel)
-        self._plane = DataPlane(settings, run_dir, self._wheel, self._finished)
+        self._keys = WorkerKeys(settings.data_dir)
+        self._keys.go_by(snapshot)
+        self._plane = DataPlane(settings, self._keys.ring(snapshot), run_dir, self._wheel, self._finished)
         self._retired: dict[DataPlane, asyncio.Task[None]] = {}
         self._tls = listening_tls(settings.server)
-        self._server = HttpServer(self._plane.app, _limits(settings), app.refuse)
+        self._server = HttpServer(self._plane.app, _limits(settings), app.refusing(lambda: self._server.limits))
         self._stats = HttpServer(self._answer_stats)
-        self._ledger: WorkerLedger | None = None
+        self._public: dict[int, Listening] = {}
+        """By the supervisor's numbers of the sockets."""
+        self._name = ""
+        self._shared: SharedState | None = None
+        self._closed_shares: set[asyncio.Task[None]] = set()
 
     async def listen(self, name: str, public: Sequence[int]) -> None:
-        """Serve on the private socket of this process and on public ones that are bound and listening."""
-        self._ledger = WorkerLedger(self._settings, name, self._run_dir)
-        self._stats.handler = self._ledger.beside(self._answer_stats)
+        """Serve on the private socket of this process and on public ones that are bound."""
+        self._name = name
+        self._share(self._settings)
+        self._keys.follow()
         await self._stats.listen(unix_listener(socket_path(self._run_dir, name)))
-        for fd in public:
-            await self._server.listen(socket.socket(fileno=fd), self._tls)
+        await self.hold({fd: fd for fd in public})
 
-    def take(self, settings: Settings) -> None:
+    async def hold(self, public: Mapping[int, int | None]) -> None:
+        """Accept on these public sockets alone, by the supervisor's numbers, with the descriptors of those that are new here."""
+        if self._server.draining:
+            raise InternalError("this worker is about to end")
+        for number, fd in public.items():
+            if fd is not None:
+                rules = proxy_rules(self._settings.server)
+                self._public[number] = await listen(self._server, socket.socket(fileno=fd), self._tls, rules)
+            elif number not in self._public:
+                raise InternalError(f"the public socket {number} is not here")
+        for number in self._public.keys() - public.keys():
+            self._server.leave(self._public.pop(number))
+
+    def take(self, update: Update) -> None:
         """Go over to new settings: calls that come from now on see them, those under way end as they began.
 
         Raises an AntiphonError where they cannot be used; nothing has changed then.
         """
-        plane = DataPlane(settings, self._run_dir, self._wheel, self._finished)
+        snapshot = update.snapshot or Snapshot.of(update.settings, update.epoch)
+        settings = snapshot.settings
+        plane = DataPlane(settings, self._keys.ring(snapshot), self._run_dir, self._wheel, self._finished)
         if self._tls is not None:
             load_certificate(self._tls, settings.server.tls_cert, settings.server.tls_key)
         self._finished.flush()
@@ -96,6 +123,11 @@ class Worker:
         self._settings = settings
         self._server.limits = _limits(settings)
         self._server.handler = plane.app
+        for listening in self._public.values():
+            if isinstance(listening, Reception):
+                listening.proxies = proxy_rules(settings.server)
+        self._keys.go_by(snapshot)
+        self._share(settings)
         old, self._plane = self._plane, plane
         self._retired[old] = asyncio.create_task(self._retire(old))
 
@@ -107,13 +139,26 @@ class Worker:
             task.cancel()
         for plane in (self._plane, *self._retired):
             await plane.close()
-        if self._ledger is not None:
-            await self._ledger.close()
+        if self._shared is not None:
+            await self._shared.close()
+        await self._keys.close()
+        await asyncio.gather(*self._closed_shares)
         self._finished.flush()
         await self._events.close()
         await self._control.close()
         if self._call_log is not None:
             self._call_log.close()
+
+    def _share(self, settings: Settings) -> None:
+        """Go over to what the coordinator keeps when other workers come, and back to what is one's own when they have gone."""
+        if self._shared is not None and self._shared.suits(settings):
+            return
+        old, self._shared = self._shared, SharedState(settings, self._name, self._run_dir)
+        self._stats.handler = self._keys.beside(self._shared.beside(self._answer_stats))
+        if old is not None:
+            closing = asyncio.create_task(old.close())
+            self._closed_shares.add(closing)
+            closing.add_done_callback(self._closed_shares.discard)
 
     def _end_calls(self) -> None:
         for plane in (self._plane, *self._retired):

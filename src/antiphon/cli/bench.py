@@ -15,7 +15,7 @@ import uvloop
 
 from antiphon.bootstrap.address import own_url
 from antiphon.cli.bench_figures import NEEDED, Level, Percentiles
-from antiphon.cli.bench_load import Bench, Bounds, Target
+from antiphon.cli.bench_load import TIMEOUT, Bench, Bounds, Target
 from antiphon.cli.chat_client import ChatClient
 from antiphon.cli.options import takes
 from antiphon.cli.output import EXIT_ERROR, EXIT_INTERRUPTED, print_json, tell
@@ -45,6 +45,9 @@ class BenchOptions(msgspec.Struct, frozen=True):
     concurrency: Annotated[str, typer.Option("--concurrency", help="Callers at once, one after another: 1,8,32.")] = "1,8,32"
     requests: Annotated[int, typer.Option("--requests", min=1, max=1_000_000, help="Calls at most, for each of these.")] = 1000
     seconds: Annotated[float, typer.Option("--seconds", min=0.1, max=3600, help="Seconds at most, for each of these.")] = 10.0
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.1, max=3600, help="Seconds that a call may take; then it is cut.")
+    ] = TIMEOUT
     stream: Annotated[bool, typer.Option("--stream/--no-stream", help="Have the answers streamed.")] = True
     prompt_tokens: Annotated[int, typer.Option("--prompt-tokens", min=1, max=100_000, help="Length of a prompt, roughly.")] = 64
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, max=100_000, help="Longest answer, in tokens.")] = 64
@@ -69,6 +72,7 @@ class Report(msgspec.Struct, frozen=True):
 def bench(options: BenchOptions) -> None:
     """Measure how fast a server answers: calls and tokens a second, time to first token and between tokens, errors.
 
+    Each number of callers takes --seconds, and at most --timeout more for the calls that still run then.
     It sends real calls, which a provider may charge for. Ctrl-C ends it and shows what there is.
     """
     levels = _levels(options.concurrency)
@@ -80,7 +84,8 @@ def bench(options: BenchOptions) -> None:
         typer.echo(_title(target, address))
     shown = None if options.json else _echo
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        measured, interrupted = runner.run(_measure(target, levels, Bounds(options.requests, options.seconds), shown))
+        bounds = Bounds(options.requests, options.seconds, options.timeout)
+        measured, interrupted = runner.run(_measure(target, levels, bounds, shown))
     if options.json:
         print_json(Report(address, target.model, options.stream, options.prompt_tokens, options.max_tokens, interrupted, measured))
     if interrupted:
@@ -97,7 +102,7 @@ async def _measure(
     load = Bench(target)
     measured = []
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, load.stop)
-    await load.warm_up()
+    await load.warm_up(bounds.timeout)
     for concurrency in levels:
         if load.stopped:
             break
@@ -173,7 +178,7 @@ def _doubts(level: Level) -> Iterator[str]:
     for kind, count in level.errors.items():
         yield f"  failed: {count} x {kind}"
     if level.unfinished:
-        yield f"  {level.unfinished} calls were not finished in time and are left out"
+        yield f"  {level.unfinished} calls were cut before they were complete"
     if level.tokens_by_event:
         yield f"  the server told no usage for {level.tokens_by_event} calls: events were counted as tokens"
     if level.own_cpu > BUSY:

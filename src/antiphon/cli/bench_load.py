@@ -9,13 +9,13 @@ import msgspec
 
 from antiphon.cli.bench_figures import Level, Tally
 from antiphon.cli.chat_client import ChatRequest, Message, TokenCounts
-from antiphon.core.errors import AntiphonError, UpstreamBroken
+from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamTimeout
 from antiphon.core.types import Headers
 from antiphon.transport.client import ClientPool, ClientTimeouts, Exchange, Origin, Route
 from antiphon.transport.sse import EventSplitter, parse
 
-TAIL = 30.0
-"""Seconds that calls get to finish once the time of a level is over."""
+TIMEOUT = 30.0
+"""Seconds that a call may take, unless told otherwise; one that takes longer is cut."""
 MAX_BODY = 16 << 20
 """Bytes of an answer in one piece, or of an error."""
 HOPELESS = 10
@@ -59,6 +59,9 @@ class Bounds(msgspec.Struct, frozen=True):
 
     requests: int
     seconds: float
+    """After which no call is begun any more."""
+    timeout: float = TIMEOUT
+    """Seconds that a call may take, so that a level ends at most that much later."""
 
 
 class _Text(msgspec.Struct):
@@ -95,12 +98,15 @@ class Bench:
         self._asked = 0
         self._level: _LevelRun | None = None
 
-    async def warm_up(self) -> None:
+    async def warm_up(self, patience: float = TIMEOUT) -> None:
         """One short call, which counts for nothing. Raises AntiphonError where it fails: then there is nothing to measure."""
-        run = self._new(1, Bounds(1, TAIL), msgspec.structs.replace(self.target, max_tokens=1))
+        run = self._new(1, Bounds(1, patience, patience), msgspec.structs.replace(self.target, max_tokens=1))
         tally = await run.go()
         if run.last_error and not tally.calls:
             raise run.last_error
+        if tally.unfinished and not self.stopped:
+            what = f"{self.target.origin} did not answer a call of one token within {patience:g} s"
+            raise UpstreamTimeout(what, remedy="see whether the server is stopped or busy, or give calls longer with --timeout")
 
     async def level(self, concurrency: int, bounds: Bounds) -> Level:
         """Ask with so many callers at once, until either bound is reached."""
@@ -155,14 +161,12 @@ class _LevelRun:
     async def go(self) -> Tally:
         """Run it to its end."""
         over = self._loop.call_later(self._bounds.seconds, self._close)
-        late = self._loop.call_later(self._bounds.seconds + TAIL, self.give_up)
         for _ in range(min(self._concurrency, self._bounds.requests)):
             self._next()
         try:
             await self._done.wait()
         finally:
             over.cancel()
-            late.cancel()
             await self._pool.close()
         return self.tally
 
@@ -174,6 +178,12 @@ class _LevelRun:
             call.cancel()
         self._running.clear()
         self._done.set()
+
+    def cut(self, call: "_Call") -> None:
+        """A call has taken too long."""
+        call.cancel()
+        self.tally.unfinished += 1
+        self.ended(call, None)
 
     def ended(self, call: "_Call", error: AntiphonError | None) -> None:
         """A call is over."""
@@ -206,7 +216,8 @@ class _LevelRun:
         body = self._bench.body(self.target)
         call = _Call(self)
         self._running.add(call)
-        call.start(self._pool.request_prepared(self._head, b"", body, call))
+        limit = self._loop.call_later(self._bounds.timeout, self.cut, call)
+        call.start(self._pool.request_prepared(self._head, b"", body, call), limit)
 
 
 class _Call:
@@ -215,6 +226,7 @@ class _Call:
     def __init__(self, run: _LevelRun) -> None:
         self._run = run
         self._exchange: Exchange | None = None
+        self._limit: asyncio.TimerHandle | None = None
         self._began = self._last = time.perf_counter()
         self._status = 0
         self._body = bytearray()
@@ -223,11 +235,14 @@ class _Call:
         self._usage: tuple[int, int] | None = None
         self._over = False
 
-    def start(self, exchange: Exchange) -> None:
+    def start(self, exchange: Exchange, limit: asyncio.TimerHandle) -> None:
         self._exchange = exchange
+        self._limit = limit
+        if self._over:
+            limit.cancel()
 
     def cancel(self) -> None:
-        self._over = True
+        self._end()
         if self._exchange is not None:
             self._exchange.cancel()
 
@@ -307,11 +322,16 @@ class _Call:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             failure = _Failure()
         message = failure.message or "the answer has no error object"
-        error = AntiphonError(f"{message} (status {self._status})", remedy=_REMEDIES.get(self._status, ""))
+        error = AntiphonError(f"{message} (status {self._status})", remedy=_REMEDIES.get(self._status, "the server's log has more"))
         self._fail(error, f"status {self._status} {failure.code or ''}".strip())
 
-    def _finish(self) -> None:
+    def _end(self) -> None:
         self._over = True
+        if self._limit is not None:
+            self._limit.cancel()
+
+    def _finish(self) -> None:
+        self._end()
         self._run.tally.answered(time.perf_counter() - self._began, self._pieces, self._usage)
         self._run.ended(self, None)
 

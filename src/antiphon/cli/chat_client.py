@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from antiphon.bootstrap.own_trust import untrusted
 from antiphon.core.errors import (
     AntiphonError,
     ConfigError,
@@ -19,6 +20,8 @@ from antiphon.core.errors import (
 )
 from antiphon.transport.sse import EventSplitter, parse
 
+PATIENCE = 10.0
+"""Seconds to connect, and to wait for answers that take the server no work."""
 SILENCE = 600.0
 """Seconds that the server may be silent: a long prompt on a slow machine takes its time."""
 
@@ -120,9 +123,9 @@ class ChatClient:
         """The models of the server. Raises AntiphonError."""
         connection = self._connect()
         try:
-            return self._decode(self._ask(connection, "GET", "/models").read(), _Models).data
+            return self._decode(self._ask(connection, "GET", "/models", silence=PATIENCE).read(), _Models).data
         except (OSError, http.client.HTTPException) as error:
-            raise self._broken(error) from error
+            raise self._broken(error, PATIENCE) from error
         finally:
             connection.close()
 
@@ -137,7 +140,8 @@ class ChatClient:
         """The answer, in pieces where ``request.stream`` is set. Closing the generator cancels the call. Raises AntiphonError."""
         connection = self._connect()
         try:
-            response = self._ask(connection, "POST", "/chat/completions", msgspec.json.encode(request))
+            body = msgspec.json.encode(request)
+            response = self._ask(connection, "POST", "/chat/completions", body, silence=self._silence)
             if request.stream:
                 yield from self._stream(response)
             else:
@@ -146,29 +150,36 @@ class ChatClient:
                 if not answer.choices:
                     raise self._empty()
         except (OSError, http.client.HTTPException) as error:
-            raise self._broken(error) from error
+            raise self._broken(error, self._silence) from error
         finally:
             connection.close()
 
     def _connect(self) -> http.client.HTTPConnection:
         if self._secure:
-            return http.client.HTTPSConnection(self._host, self._port, timeout=self._silence, context=ssl.create_default_context())
-        return http.client.HTTPConnection(self._host, self._port, timeout=self._silence)
+            return http.client.HTTPSConnection(self._host, self._port, timeout=PATIENCE, context=ssl.create_default_context())
+        return http.client.HTTPConnection(self._host, self._port, timeout=PATIENCE)
 
     def _ask(
-        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None = None
+        self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None = None, *, silence: float
     ) -> http.client.HTTPResponse:
         headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {self._key}"} if self._key else {})
         try:
             connection.connect()
         except OSError as error:
-            remedy = 'start one with "antiphon serve", or name another with --url'
-            raise UpstreamUnreachable(f"no server answers at {self.url} ({error.strerror or error})", remedy=remedy) from error
+            raise self._unreachable(error) from error
+        connection.sock.settimeout(silence)
         connection.request(method, self.base + path, body=body, headers=headers)
         response = connection.getresponse()
         if response.status != 200:
             raise self._refused(response.status, response.read(), response.headers)
         return response
+
+    def _unreachable(self, error: OSError) -> UpstreamUnreachable:
+        if distrust := untrusted(error):
+            words, remedy = distrust
+            return UpstreamUnreachable(f"the server at {self.url} cannot be talked to safely: {words}", remedy=remedy)
+        remedy = 'start one with "antiphon serve", or name another with --url'
+        return UpstreamUnreachable(f"no server answers at {self.url} ({error.strerror or error})", remedy=remedy)
 
     def _stream(self, response: http.client.HTTPResponse) -> Iterator[Piece]:
         splitter, chosen = EventSplitter(), False
@@ -194,7 +205,7 @@ class ChatClient:
             return UpstreamBroken(f"what answers at {self.url} does not speak OpenAI's protocol{trail}", remedy=NOT_OPENAI)
         if status == 401:
             return Unauthenticated(failure.message + trail, remedy="set ANTIPHON_API_KEY, or give --api-key")
-        error = AntiphonError(failure.message + trail)
+        error = AntiphonError(failure.message + trail, remedy="the server's log has more")
         error.code = str(failure.code or error.code)
         return error
 
@@ -207,15 +218,19 @@ class ChatClient:
     def _empty(self) -> AntiphonError:
         return UpstreamBroken(f"the answer of the server at {self.url} holds no choice", remedy="try again; its log tells more")
 
-    def _broken(self, error: OSError | http.client.HTTPException) -> AntiphonError:
+    def _broken(self, error: OSError | http.client.HTTPException, silence: float) -> AntiphonError:
         if isinstance(error, TimeoutError):
-            return UpstreamTimeout(f"the server at {self.url} was silent for {self._silence:g} s")
+            remedy = f'see whether it is stopped or busy: "antiphon doctor --url {self.url}"'
+            return UpstreamTimeout(f"the server at {self.url} was silent for {silence:g} s", remedy=remedy)
+        if isinstance(error, http.client.RemoteDisconnected) and not self._secure:
+            remedy = "if it speaks HTTPS, write its URL with https; else its log tells more"
+            return UpstreamBroken(f"the server at {self.url} closed the connection before it answered", remedy=remedy)
         return UpstreamBroken(f"the server at {self.url} broke off its answer", remedy="try again; its log tells more")
 
 
 def _pieces(answer: _Answer) -> Iterator[Piece]:
     if answer.error is not None:
-        raise UpstreamBroken(answer.error.message or "the answer failed")
+        raise UpstreamBroken(answer.error.message or "the answer failed", remedy="try again; the server's log tells more")
     for choice in answer.choices[:1]:
         text = choice.delta or choice.message or _Text()
         if text.content or choice.finish_reason:

@@ -44,6 +44,7 @@ class RichProgress:
         self._text = ""
         self._total: int | None = None
         self._said = float("-inf")
+        self._line = ""
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +76,6 @@ class RichProgress:
         finished = total is not None and done >= total
         if text == self._text and not finished and now - self._said < LINE_EVERY:
             return
-        self._said = now
         amount = (
             f"{megabytes(done)} of {megabytes(total)} ({100 * done // max(total, 1)}%)"
             if total
@@ -83,7 +83,10 @@ class RichProgress:
             if done
             else ""
         )
-        self._console.print(f"{text}: {amount}" if amount else text, markup=False)
+        line = f"{text}: {amount}" if amount else text
+        if line != self._line:  # the end of a file may be told more than once
+            self._said, self._line = now, line
+            self._console.print(line, markup=False)
 
 
 class AddOptions(msgspec.Struct, frozen=True):

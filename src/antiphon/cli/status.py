@@ -16,9 +16,9 @@ from antiphon.supervisor import Notice
 
 QUESTION = "Why is the sky blue?"
 EXAMPLE = """\
-  {command} chat "{question}"{option}
+{export}  {command} chat "{question}"{option}
   curl {url}/chat/completions -H "content-type: application/json"{header} -d {body}
-  openai.OpenAI(base_url="{url}", api_key="{key}")"""
+  openai.OpenAI(base_url="{url}", api_key={key})"""
 USUAL_ADDRESS = "http://127.0.0.1:8080"
 
 _SECONDS = re.compile(r",? \d+ s$")
@@ -79,7 +79,7 @@ class StatusLines:
         if not names:
             return
         body = json.dumps({"model": names[0], "messages": [{"role": "user", "content": QUESTION}]})
-        keyed = bool(self._settings.server.keys)
+        keyed = bool(self._settings.server.keys or self._settings.server.keys_file)
         example = EXAMPLE.format(
             command=_command(),
             question=QUESTION,
@@ -87,7 +87,8 @@ class StatusLines:
             url=f"{address}/v1",
             header=' -H "authorization: Bearer $ANTIPHON_API_KEY"' if keyed else "",
             body=shlex.quote(body),
-            key="..." if keyed else "none",
+            export="  export ANTIPHON_API_KEY=...  # a key of server.keys\n" if keyed else "",
+            key='os.environ["ANTIPHON_API_KEY"]' if keyed else '"none"',
         )
         self._write(example)
 

@@ -1,7 +1,7 @@
 """Typed settings: one optional YAML file, the environment, and defaults that work."""
 
 from antiphon.config.loading import Loaded, find_file, load, load_with_origins
-from antiphon.config.network import listening_tls, tls_options
+from antiphon.config.network import listening_tls, proxy_rules, tls_options
 from antiphon.config.problems import ConfigErrors
 from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook
 from antiphon.config.settings import (
@@ -41,6 +41,7 @@ __all__ = [
     "listening_tls",
     "load",
     "load_with_origins",
+    "proxy_rules",
     "redacted",
     "tls_options",
 ]

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from antiphon.config import network
-from antiphon.config.problems import Place, nearest
+from antiphon.config.keys_file import key_rows
+from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
 
@@ -15,15 +16,23 @@ HTTP_OWN_HEADERS = {"host", "connection", "content-length", "transfer-encoding",
 
 
 class Checker:
-    """Checks settings whose every part is valid by itself. ``places`` says where each dotted path was written.
+    """Checks settings as a whole. ``places`` says where each dotted path was written.
 
-    ``known`` are names of models that are not in the settings but can be called.
+    ``known`` are names of models that are not in the settings but can be called. ``unread`` are the texts of what could not be
+    read, which left blanks: nothing is said of a blank, nor of a name that may be among these texts.
     """
 
-    def __init__(self, settings: Settings, places: Mapping[str, Place], known: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        places: Mapping[str, Place],
+        known: frozenset[str] = frozenset(),
+        unread: frozenset[str] = frozenset(),
+    ) -> None:
         self._settings = settings
         self._places = places
         self._known = known
+        self._unread = unread
 
     def errors(self) -> list[ConfigError]:
         """Everything that is wrong."""
@@ -39,14 +48,18 @@ class Checker:
 
     def file_errors(self) -> list[ConfigError]:
         """Files that the settings name and that cannot be used."""
-        return list(network.file_errors(self._settings, self._error))
+        return [*network.file_errors(self._settings, self._error), *self._keys_file()]
+
+    def proxy_errors(self, environ: Mapping[str, str]) -> list[ConfigError]:
+        """Proxies that the environment names for a provider and that cannot be used."""
+        return list(network.environment_errors(self._settings, environ, self._error))
 
     def warnings(self, literal_secrets: list[str]) -> Iterator[str]:
         """What is allowed but unwise."""
         server = self._settings.server
         for path in literal_secrets:
             yield f"{self._at(path)}: {path} stands in the file in clear text; write ${{NAME}} or use key_file"
-        if server.host not in LOOPBACK and not server.keys:
+        if server.host not in LOOPBACK and not server.keys and not server.keys_file:
             yield f"server.host is {server.host} and there are no server.keys: whoever reaches this machine may call"
         for index, provider in enumerate(self._settings.providers):
             url = urlsplit(provider.url)
@@ -71,6 +84,14 @@ class Checker:
                 yield self._error(
                     path, f'the keys of "{keys[other].name}" and "{key.name}" are the same', "give each caller its own"
                 )
+
+    def _keys_file(self) -> Iterator[ConfigError]:
+        try:
+            key_rows(self._settings.server)
+        except ConfigErrors as errors:
+            yield from errors.errors
+        except ConfigError as error:
+            yield error
 
     def _providers(self) -> Iterator[ConfigError]:
         providers = self._settings.providers
@@ -121,13 +142,14 @@ class Checker:
             path = f"aliases.{alias}"
             if alias in models:
                 yield self._error(path, f'"{alias}" is an alias and a model', "give the alias another name")
-            for target in targets:
-                if target not in known:
+            for index, target in enumerate(targets):
+                if target not in known and not self._unread.intersection((target, *target.split("/", 1))):
                     others = [name for name in known if name != alias]
                     near = nearest(target, others)
                     hint = f'did you mean "{near}"? ' if near else ""
                     what = f'alias "{alias}" leads to "{target}", which is not known'
-                    yield self._error(path, what, f"{hint}known: {', '.join(others)}")
+                    remedy = f"{hint}known: {', '.join(others)}" if others else "add the model first: nothing is configured"
+                    yield self._place(f"{path}[{index}]").error(what, remedy=remedy, key=path)
             for target in sorted({target for target in targets if targets.count(target) > 1}):
                 yield self._error(path, f'alias "{alias}" names "{target}" twice', "keep one")
 
@@ -144,6 +166,9 @@ class Checker:
                 )
 
     def _model_names(self) -> Iterator[tuple[str, str]]:
+        return ((path, name) for path, name in self._all_model_names() if name)
+
+    def _all_model_names(self) -> Iterator[tuple[str, str]]:
         for index, provider in enumerate(self._settings.providers):
             for number, model in enumerate(provider.models):
                 yield f"providers[{index}].models[{number}]", model.name
@@ -155,14 +180,16 @@ class Checker:
     def _addresses(self) -> Iterator[str]:
         """``provider/model`` for each model, as the directory knows it."""
         for provider in self._settings.providers:
-            yield from (f"{provider.name}/{model.upstream or model.name}" for model in provider.models)
-        yield from (f"{THIS_MACHINE}/{model.name}" for model in self._settings.models)
+            yield from (
+                f"{provider.name}/{model.upstream or model.name}" for model in provider.models if provider.name and model.name
+            )
+        yield from (f"{THIS_MACHINE}/{model.name}" for model in self._settings.models if model.name)
 
     def _twice(self, noun: str, names: list[tuple[str, str]], remedy: str = "give each its own name") -> Iterator[ConfigError]:
         first: dict[str, str] = {}
         for path, name in names:
             other = first.setdefault(name, path)
-            if other != path:
+            if name and other != path:
                 if path not in self._places:  # a default: the one that was written is the one to change
                     path, other = other, path  # noqa: PLW2901
                 yield self._error(path, f'{noun} "{name}" is there twice: {other} ({self._at(other)}) and {path}', remedy)

@@ -8,6 +8,11 @@ import yaml
 from antiphon.config.problems import Place
 from antiphon.core.errors import ConfigError
 
+DEEP = 32
+"""Levels that no settings have."""
+_OPENING = (yaml.BlockMappingStartToken, yaml.BlockSequenceStartToken, yaml.FlowMappingStartToken, yaml.FlowSequenceStartToken)
+_CLOSING = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
+
 
 def compose_file(path: Path) -> yaml.MappingNode | None:
     """The settings in a file, as a mapping node; None where it holds nothing but comments. Raises ConfigError."""
@@ -46,7 +51,7 @@ def compose(text: str, name: str) -> yaml.Node | None:
             message += f" ({error.context} that began on line {error.context_mark.line + 1})"
         raise Place.of(error.problem_mark or error.context_mark).error(message, remedy=_remedy(error)) from None
     except RecursionError:
-        raise ConfigError("the YAML is nested too deeply", file=name, line=1) from None
+        raise _too_deep(text, name) from None
     return node
 
 
@@ -62,6 +67,18 @@ def describe(node: yaml.Node) -> str:
 def readable_by_all(path: Path) -> bool:
     """Whether any user of this machine may read the file."""
     return bool(path.stat().st_mode & stat.S_IROTH)
+
+
+def _too_deep(text: str, name: str) -> ConfigError:
+    """The error of a text that is nested too deeply, at the place where it gets deeper than settings ever are."""
+    place, depth = Place(name, 1), 0
+    for token in yaml.scan(text, yaml.SafeLoader):
+        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
+        if depth == DEEP:
+            place = Place(name, token.start_mark.line + 1, token.start_mark.column + 1)
+            break
+    remedy = "close the brackets before this place, or remove levels: settings have a few at most"
+    return place.error("the YAML is nested too deeply", remedy=remedy)
 
 
 def _read(path: Path) -> bytes:

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from antiphon.config.problems import Place, raise_all
 from antiphon.config.reader import INVALID, Reader
 from antiphon.config.schema import struct_type
 from antiphon.config.settings import DEFAULT_MODEL, Settings
-from antiphon.core.errors import ConfigError
+from antiphon.core.errors import AntiphonError, ConfigError
 
 FILE_VARIABLE = "ANTIPHON_CONFIG"
 FILE_NAME = "antiphon.yaml"
@@ -80,14 +80,18 @@ def load_with_origins(
     reader = Reader(environ, folder, secrets=secrets)
     root = overlay(root, environ, reader.errors)
     settings = reader.read(root, struct_type(Settings), "")
-    raise_all(reader.errors)
     if settings is INVALID:
-        raise ConfigError("the configuration is not valid")
-    settings = _completed(settings, reader.places, folder)
-    checker = Checker(settings, reader.places, frozenset(known(settings)) if known else frozenset())
-    raise_all(checker.errors())
+        raise_all(reader.errors)
+    settings = _completed(settings, _Paths(reader.places, folder, reader.errors))
     if secrets:
-        raise_all(checker.file_errors())
+        reader.errors += _no_folders(settings, reader.places)
+    try:
+        names = frozenset(known(settings)) if known else frozenset()
+    except AntiphonError:
+        raise_all(reader.errors)
+        raise
+    checker = Checker(settings, reader.places, names, frozenset(reader.unread))
+    raise_all([*reader.errors, *checker.errors(), *((*checker.file_errors(), *checker.proxy_errors(environ)) if secrets else ())])
     warnings = list(checker.warnings(reader.literal_secrets))
     if file and reader.literal_secrets and readable_by_all(file):
         warnings.append(f'{file} holds a key and every user of this machine can read it; run "chmod 600 {file}"')
@@ -111,35 +115,52 @@ def load(
     return loaded.settings
 
 
-def _completed(settings: Settings, places: Mapping[str, Place], folder: Path) -> Settings:
+class _Paths(msgspec.Struct, frozen=True):
+    """Makes paths absolute: one of the file starts from the file's folder, one of a variable from the working folder."""
+
+    places: Mapping[str, Place]
+    folder: Path
+    errors: list[ConfigError]
+    """Where it notes what is wrong with a path."""
+
+    def absolute(self, key: str, path: str) -> str:
+        """The path of a setting; left as it is where there is no such user."""
+        place = self.places.get(key)
+        start = Path.cwd() if place is None or place.variable else self.folder
+        try:
+            return str(start / Path(path).expanduser())
+        except RuntimeError:
+            what = f'{key} is "{path}", and there is no such user'
+            self.errors.append((place or Place()).error(what, remedy="write the path in full", key=key))
+            return path
+
+    def within(self, struct: Kind, path: str, fields: tuple[str, ...]) -> Kind:
+        """A struct of settings with the paths in these fields made absolute; empty ones stay empty."""
+        given = [field for field in fields if getattr(struct, field)]
+        changed = {field: self.absolute(f"{path}.{field}", getattr(struct, field)) for field in given}
+        return msgspec.structs.replace(struct, **changed) if changed else struct
+
+
+def _no_folders(settings: Settings, places: Mapping[str, Place]) -> Iterator[ConfigError]:
+    """Of the folders that the server writes to, those that cannot be made because a file is in the way."""
+    for key in ("data_dir", "cache_dir"):
+        folder = Path(getattr(settings, key))
+        there = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), folder)
+        if os.path.lexists(there) and not there.is_dir():
+            what = f"{key} is {folder}, and {'it' if there == folder else there} is no folder"
+            yield places.get(key, Place()).error(what, remedy=f"name another {key}, or move that file away", key=key)
+
+
+def _completed(settings: Settings, paths: _Paths) -> Settings:
     """Paths made absolute, and the default model left out where the user has chosen providers instead."""
-    models = () if "providers" in places and "models" not in places and settings.models == (DEFAULT_MODEL,) else settings.models
+    chosen = "providers" in paths.places and "models" not in paths.places
     return msgspec.structs.replace(
         settings,
-        models=models,
-        server=_with_paths(settings.server, "server", SERVER_FILES, places, folder),
+        models=() if chosen and settings.models == (DEFAULT_MODEL,) else settings.models,
+        server=paths.within(settings.server, "server", SERVER_FILES),
         providers=tuple(
-            _with_paths(provider, f"providers[{index}]", PROVIDER_FILES, places, folder)
-            for index, provider in enumerate(settings.providers)
+            paths.within(provider, f"providers[{index}]", PROVIDER_FILES) for index, provider in enumerate(settings.providers)
         ),
-        data_dir=_absolute("data_dir", settings.data_dir, places.get("data_dir"), folder),
-        cache_dir=_absolute("cache_dir", settings.cache_dir, places.get("cache_dir"), folder),
+        data_dir=paths.absolute("data_dir", settings.data_dir),
+        cache_dir=paths.absolute("cache_dir", settings.cache_dir),
     )
-
-
-def _with_paths(struct: Kind, path: str, fields: tuple[str, ...], places: Mapping[str, Place], folder: Path) -> Kind:
-    """A struct of settings with the paths in these fields made absolute; empty ones stay empty."""
-    keys = {field: f"{path}.{field}" for field in fields if getattr(struct, field)}
-    changed = {field: _absolute(key, getattr(struct, field), places.get(key), folder) for field, key in keys.items()}
-    return msgspec.structs.replace(struct, **changed) if changed else struct
-
-
-def _absolute(key: str, path: str, place: Place | None, folder: Path) -> str:
-    """A path of the file starts from the file's folder, one of a variable from the working folder. Raises ConfigError."""
-    start = Path.cwd() if place is None or place.variable else folder
-    try:
-        return str(start / Path(path).expanduser())
-    except RuntimeError:  # ~ of a user that there is not
-        raise (place or Place()).error(
-            f'{key} is "{path}", and there is no such user', remedy="write the path in full", key=key
-        ) from None

@@ -32,7 +32,7 @@ class Place(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return self.variable or f"{self.file}:{self.line}"
 
-    def error(self, message: str, *, remedy: str = "", key: str = "") -> ConfigError:
+    def error(self, message: str, *, remedy: str, key: str = "") -> ConfigError:
         """An error at this place."""
         if self.variable:
             message = f"{self.variable}: {message}"
@@ -41,6 +41,8 @@ class Place(msgspec.Struct, frozen=True):
 
 class ConfigErrors(ConfigError):
     """The configuration has several errors."""
+
+    usual_remedy = 'correct each of them; "antiphon config check" tells what is left'
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:
         first = errors[0]

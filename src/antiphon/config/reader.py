@@ -1,4 +1,8 @@
-"""Reads YAML nodes into the settings structs and collects every error on the way, each with its place."""
+"""Reads YAML nodes into the settings structs and collects every error on the way, each with its place.
+
+What cannot be read leaves a blank where its struct needs something, so that the whole can be checked all the same; a blank is an
+empty text or secret, and never leaves the package, since there is an error for each.
+"""
 
 import math
 import re
@@ -47,6 +51,8 @@ class Reader:
         """Dotted paths of secrets that stand in the file in clear text."""
         self.secret_files: list[Path] = []
         """Files that secrets were read from."""
+        self.unread: set[str] = set()
+        """Every text in the parts that could not be read."""
 
     def read(self, node: yaml.Node, kind: inspect.Type, path: str) -> Any:
         """The value of a node as a type of the settings, or INVALID."""
@@ -84,11 +90,8 @@ class Reader:
         for name, field in fields.items():
             if field.required and name not in values:
                 either = f' (or "{name}_file")' if is_secret(field) else ""
-                what = f'{path} lacks "{name}"{either}'
-                return self._fail(node, path, what, f"add {name}: {describe_type(field.type)}", name)
-        if any(values[name] is INVALID for name in values if fields[name].required):
-            return INVALID
-        return kind.cls(**{name: value for name, value in values.items() if value is not INVALID})
+                self._note(node, path, f'{path} lacks "{name}"{either}', f"add {name}: {describe_type(field.type)}", name)
+        return _filled(kind, values)
 
     def _built_in(self, node: yaml.ScalarNode, path: str) -> Any:
         name = self._text(node, path)
@@ -110,6 +113,7 @@ class Reader:
             from_file = key not in fields and is_secret(fields.get(name))
             if not from_file and key not in fields:
                 self.errors.append(_unknown(key_node, path, list(fields)))
+                self.unread.update(_texts(value_node))
             elif name in values and is_secret(fields.get(name)):
                 self._fail(key_node, path, f'{path} has both "{name}" and "{name}_file"', "keep one of them", key)
             elif from_file:
@@ -120,7 +124,9 @@ class Reader:
 
     def _dict(self, node: yaml.Node, kind: inspect.DictType, path: str) -> Any:
         if not isinstance(node, yaml.MappingNode):
-            return self._fail(node, path, f'{path} must be a mapping of "name: value", not {describe(node)}')
+            return self._fail(
+                node, path, f'{path} must be a mapping of "name: value", not {describe(node)}', "write one pair a line"
+            )
         result: dict[str, Any] = {}
         for key_node, value_node in self._entries(node, path):
             key = self._scalar(key_node, kind.key_type, _join(path, key_node.value), what=f"a key of {path}")
@@ -140,6 +146,8 @@ class Reader:
         if len(node.value) < (kind.min_length or 0):
             return self._fail(node, path, f"{path} is an empty list", "name at least one")
         items = [self.read(item, kind.item_type, f"{path}[{index}]") for index, item in enumerate(node.value)]
+        if isinstance(item_kind, inspect.StructType):
+            return tuple(_filled(item_kind, {}) if item is INVALID else item for item in items)  # each keeps its number
         return tuple(item for item in items if item is not INVALID)
 
     def _entries(self, node: yaml.MappingNode, path: str) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
@@ -157,7 +165,8 @@ class Reader:
 
     def _scalar(self, node: yaml.Node, kind: inspect.Type, path: str, *, secret: bool = False, what: str = "") -> Any:
         if not isinstance(node, yaml.ScalarNode):
-            return self._fail(node, path, f"{what or path} must be {describe_type(kind)}, not {describe(node)}")
+            must = f"{what or path} must be {describe_type(kind)}, not {describe(node)}"
+            return self._fail(node, path, must, "write the value alone")
         text = self._text(node, path)
         if text is None:
             return INVALID
@@ -165,7 +174,9 @@ class Reader:
         if value is not INVALID:
             return value
         shown = "this value" if secret or _CREDENTIALS.search(node.value) else f'"{node.value}"' if node.value else "an empty text"
-        remedy = "the text comes from the environment" if refers(node.value) and not secret else ""
+        remedy = (
+            "the text comes from the environment: correct it there" if refers(node.value) and not secret else "correct the value"
+        )
         return self._fail(node, path, f"{what or path} must be {describe_type(kind)}, not {shown}", remedy)
 
     def _secret(self, node: yaml.Node, path: str) -> Any:
@@ -181,7 +192,7 @@ class Reader:
     def _secret_file(self, node: yaml.Node, path: str) -> Any:
         self.places[path] = Place.of(node.start_mark)
         if not isinstance(node, yaml.ScalarNode):
-            return self._fail(node, path, f"{path} must be the path of a file, not {describe(node)}")
+            return self._fail(node, path, f"{path} must be the path of a file, not {describe(node)}", "name one file")
         name = self._text(node, path)
         if name is None:
             return INVALID
@@ -226,9 +237,32 @@ class Reader:
             return None
         return text
 
-    def _fail(self, node: yaml.Node, path: str, message: str, remedy: str = "", key: str = "") -> Any:
-        self.errors.append(Place.of(node.start_mark).error(message, remedy=remedy, key=_join(path, key) if key else path))
+    def _fail(self, node: yaml.Node, path: str, message: str, remedy: str, key: str = "") -> Any:
+        self._note(node, path, message, remedy, key)
+        self.unread.update(_texts(node))
         return INVALID
+
+    def _note(self, node: yaml.Node, path: str, message: str, remedy: str, key: str) -> None:
+        self.errors.append(Place.of(node.start_mark).error(message, remedy=remedy, key=_join(path, key) if key else path))
+
+
+def _filled(kind: inspect.StructType, values: Mapping[str, Any]) -> Any:
+    """The struct with what could be read, and with blanks where it needs what could not."""
+    needed = [field for field in kind.fields if field.required]
+    blanks = {field.name: "" if isinstance(plain(field.type)[0], inspect.StrType) else Secret() for field in needed}
+    return kind.cls(**(blanks | {name: value for name, value in values.items() if value is not INVALID}))
+
+
+def _texts(node: yaml.Node) -> Iterator[str]:
+    """All texts in a node and below it, each node looked at once however often it is referred to."""
+    open_, seen = [node], set[int]()
+    while open_:
+        node = open_.pop()
+        if isinstance(node, yaml.ScalarNode):
+            yield node.value
+        elif id(node) not in seen:
+            seen.add(id(node))
+            open_ += [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
 
 
 def _parse(text: str, kind: inspect.Type) -> Any:

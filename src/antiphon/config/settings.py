@@ -49,6 +49,10 @@ ProxyUrl = Annotated[
         extra={"secret": True},
     ),
 ]
+ProxyProtocol = Annotated[str, Meta(pattern=r"^(none|v1|v2|both)$", description='"none", "v1", "v2" or "both"')]
+Network = Annotated[
+    str, Meta(pattern=r"^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$", description='an address or a network, like "10.0.0.0/8" or "::1"')
+]
 ServerName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:_-]*$", description="the name of a host")]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -73,7 +77,8 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port: Port = 8080
     """TCP port to listen on; 0 takes a free one, which is shown at start."""
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
-    """Data-plane processes. One serves thousands of streams; more make sense on machines with many cores."""
+    """Data-plane processes. One serves thousands of streams; more make sense on machines with many cores. A reload may change their
+    number: those that stay go on with what they have."""
     grace: Annotated[float, Meta(ge=0, le=86400)] = 10.0
     """Seconds that running calls get to finish when the server stops or restarts a worker."""
     max_body_mb: Annotated[int, Meta(ge=1, le=4096)] = 32
@@ -90,8 +95,15 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """PEM file of the certificate, with its chain, that HTTPS is served with; empty serves HTTP. Read again on reload."""
     tls_key: str = ""
     """PEM file of the private key that belongs to ``tls_cert``, without a passphrase."""
+    proxy_protocol: ProxyProtocol = "none"
+    """Version of the PROXY protocol, by which a load balancer in front says who its client is: ``v1``, ``v2`` or ``both``. Then
+    each connection must begin with such a header, and come from one of ``trusted_proxies``; others are closed."""
+    trusted_proxies: tuple[Network, ...] = ()
+    """Addresses and networks of the load balancers that ``proxy_protocol`` is taken from, like ``10.0.0.0/8``."""
     keys: tuple[KeySettings, ...] = ()
-    """Keys of the callers. With none, whoever reaches the listen address may call."""
+    """Keys of the callers. With none, and no ``keys_file``, whoever reaches the listen address may call."""
+    keys_file: str = ""
+    """Text file of further keys, one ``name sha256:HEX`` a line, as ``antiphon keys new`` prints it. Read again on reload."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -33,7 +33,8 @@
         ├── NoMemory
         └── PortBusy
 
-The docstring of a class is its default message. ``remedy`` says what to do next and is shown behind the message.
+The docstring of a class is its default message. ``remedy`` says what to do next and is shown behind the message: whoever raises an
+error gives one, unless its class has a ``usual_remedy``.
 """
 
 
@@ -42,10 +43,12 @@ class AntiphonError(Exception):
 
     code = "error"
     """Stable machine-readable name, as in OpenAI's error object."""
+    usual_remedy = ""
+    """What to do next, where whoever raises the error says nothing more exact."""
 
     def __init__(self, message: str = "", *, remedy: str = "", param: str | None = None, retry_after: float | None = None) -> None:
-        self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
-        self.remedy = remedy
+        self.message = message or (type(self).__doc__ or "").strip().splitlines()[0].rstrip(".")
+        self.remedy = remedy or self.usual_remedy
         self.param = param
         """The request field at fault, as a path (``messages[0].role``)."""
         self.retry_after = retry_after
@@ -82,6 +85,7 @@ class PayloadTooLarge(RequestError):
     """The request body is too large."""
 
     code = "payload_too_large"
+    usual_remedy = "send less in one request"
 
 
 class Unauthenticated(RequestError):
@@ -124,12 +128,14 @@ class QueueFull(CapacityError):
     """The queue of this model is full."""
 
     code = "queue_full"
+    usual_remedy = "try again in a moment"
 
 
 class Draining(CapacityError):
     """This process is shutting down."""
 
     code = "draining"
+    usual_remedy = "try again in a moment"
 
 
 class UpstreamError(AntiphonError):
@@ -142,18 +148,21 @@ class UpstreamUnreachable(UpstreamError):
     """The model's server cannot be reached."""
 
     code = "upstream_unreachable"
+    usual_remedy = "the operator should check that it runs, and the provider's url"
 
 
 class UpstreamTimeout(UpstreamError):
     """The model's server was silent for too long."""
 
     code = "upstream_timeout"
+    usual_remedy = "try again; if it stays so, that server is overloaded, or its provider's time-outs are too short"
 
 
 class UpstreamBroken(UpstreamError):
     """The model's server broke off its answer."""
 
     code = "upstream_truncated"
+    usual_remedy = "try again; if it stays so, the operator should look into that server's log"
 
 
 class UpstreamRefused(UpstreamError):
@@ -162,31 +171,55 @@ class UpstreamRefused(UpstreamError):
     code = "upstream_refused"
 
     def __init__(
-        self, status: int, body: bytes, *, content_type: bytes = b"application/json", retry_after: float | None = None
+        self,
+        status: int,
+        body: bytes,
+        *,
+        server: str = "",
+        content_type: bytes = b"application/json",
+        retry_after: float | None = None,
     ) -> None:
-        super().__init__(f"the model's server answered with status {status}", retry_after=retry_after)
+        who = f'the server "{server}"' if server else "the model's server"
+        super().__init__(f"{who} answered with status {status}", remedy=_after_status(status), retry_after=retry_after)
         self.status = status
         self.body = body
         """The error body as it came, for callers of the same dialect."""
         self.content_type = content_type
 
 
+def _after_status(status: int) -> str:
+    """What to do about an error status of a model's server."""
+    remedies = {
+        401: "the operator should check the provider's key",
+        403: "the operator should check the provider's key and what it may be used for",
+        404: "the operator should check the provider's url, and the model's name there",
+        407: "the operator should check the provider's proxy",
+        413: "send less in one request",
+        429: "try again later",
+    }
+    usual = "change the request, or choose another model" if status < 500 else UpstreamBroken.usual_remedy
+    return remedies.get(status, usual)
+
+
 class EngineFailed(UpstreamError):
     """The local engine stopped while it was answering."""
 
     code = "engine_failed"
+    usual_remedy = "it is being restarted: try again in a moment"
 
 
 class ClientGone(AntiphonError):
     """The caller left before the answer was complete."""
 
     code = "client_gone"
+    usual_remedy = "callers that leave too early need a longer time-out of their own"
 
 
 class InternalError(AntiphonError):
     """Antiphon itself failed; the log has the details under this request id."""
 
     code = "internal_error"
+    usual_remedy = "try again; if it stays so, report it with those lines of the log"
 
 
 class SetupError(AntiphonError):

@@ -29,6 +29,8 @@ class CallFinished(msgspec.Struct, frozen=True, gc=False):
     usage: Usage
     attempts: int
     """Models tried."""
+    client: str = ""
+    """Address of the caller, where a proxy in front tells it."""
 
 
 class EventBundle(msgspec.Struct, frozen=True, gc=False):

@@ -91,6 +91,9 @@ class Limit(msgspec.Struct, frozen=True):
     window: Window = FOREVER
     outage: Literal["closed", "open"] = "closed"
     """While whoever keeps the account cannot be asked: ``closed`` refuses, as money must; ``open`` lets pass and charges later."""
+    abandoned: Literal["release", "charge"] = "release"
+    """What becomes of a reservation that nobody will settle, because its holder died or forgot it: ``release`` gives it back, as
+    places and rates must; ``charge`` counts all that was reserved, as money must: the call may have been made and billed."""
 
 
 class Hold(msgspec.Struct, frozen=True, gc=False):
@@ -129,7 +132,10 @@ OPEN: Final = 0
 CLOSED: Final = 1
 """It was settled or released; doing so again does nothing."""
 LOST: Final = 2
-"""Its lease has ended, or it was never backed: it counts no longer, but what is settled of it is charged."""
+"""It was abandoned (released or charged, as its limits say), or never backed; what is settled of it after all counts instead."""
+
+AGE: Final = 3600.0
+"""Seconds after which a reservation that nobody settled, released or renewed is abandoned, though its holder lives."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -167,6 +173,9 @@ class Ledger(Protocol):
 
     def release(self, reservation: Reservation) -> None:
         """Give back all that was reserved: the same as settling zeros."""
+
+    def renew(self, reservation: Reservation) -> None:
+        """Say that a reservation is still in use: whatever takes longer than ``AGE`` does so from time to time."""
 
     def look(self, account: str, window: Window, then: Callable[[Standing | None], None]) -> None:
         """Tell how an account stands, maybe before this returns; None where that cannot be known now."""

@@ -36,6 +36,6 @@ class PluginGroup:
             return entry.load()
         if name not in self.names():
             noun = self.group.rpartition(".")[2].rstrip("s")
-            raise ConfigError(f'{noun} "{name}" is not known; known: {", ".join(self.names())}')
+            raise ConfigError(f'{noun} "{name}" is not known', remedy=f"known: {', '.join(self.names())}")
         module = importlib.import_module(f"{self.package}.{name}")
         return module.plugin

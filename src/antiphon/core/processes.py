@@ -27,7 +27,7 @@ class ProcessState(msgspec.Struct, frozen=True):
     name: str
     role: str
     epoch: int
-    """Epoch of the settings that it was started with."""
+    """Epoch of the settings that it goes by."""
     state: State
     since: float
     """Unix time of the last change of state, seconds."""
@@ -41,6 +41,8 @@ class ProcessState(msgspec.Struct, frozen=True):
     """Kept after a restart, so that one can see what happened."""
     model: str = ""
     """Engines: the model."""
+    snapshot: str = ""
+    """Workers: SHA-256 of the snapshot that they go by, in hexadecimal digits; where all agree, all go by the same."""
 
 
 class ServerState(msgspec.Struct, frozen=True):

@@ -137,7 +137,8 @@ class _Answer:
         if not 400 <= self._status < 600:
             return UpstreamBroken(f"the model's server answered with status {self._status}", remedy="check the provider's url")
         body = self._concealed(b"".join(self._body))
-        return UpstreamRefused(self._status, body, content_type=self._content_type, retry_after=_retry_after(self._headers))
+        wait, server = _retry_after(self._headers), self._provider.name
+        return UpstreamRefused(self._status, body, server=server, content_type=self._content_type, retry_after=wait)
 
     def _concealed(self, body: bytes) -> bytes:
         """What the server said of an error, without the credentials that it may quote."""

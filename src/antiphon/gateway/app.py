@@ -13,17 +13,23 @@ from antiphon.gateway.openai.models import Models
 from antiphon.gateway.pipeline import Pipeline
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
-from antiphon.transport.server import Handler, Request, Responder
+from antiphon.transport.server import PLAIN_ON_TLS, Handler, Request, Responder, ServerLimits
 
 _CONTROL = ("/metrics", "/openapi.json", "/docs", "/redoc", "/admin", "/static")
-_REFUSALS: Mapping[int, Callable[[], AntiphonError]] = {
-    400: lambda: InvalidRequest("the bytes received are not an HTTP/1.1 request", remedy="send well-formed HTTP/1.1"),
-    408: lambda: InvalidRequest("the request did not arrive in time", remedy="send it at once, or raise server.header_timeout"),
-    413: lambda: PayloadTooLarge(
-        "the request body is larger than this server takes", remedy="send less, or raise server.max_body_mb"
+_REFUSALS: Mapping[int, Callable[[ServerLimits], AntiphonError]] = {
+    400: lambda _: InvalidRequest("the bytes received are not an HTTP/1.1 request", remedy="send well-formed HTTP/1.1"),
+    408: lambda limits: InvalidRequest(
+        f"the request did not arrive within {limits.header_timeout:g} s",
+        remedy="send it at once, or have the operator raise server.header_timeout",
     ),
-    431: lambda: InvalidRequest("the request's headers are larger than this server takes", remedy="send smaller headers"),
+    413: lambda limits: PayloadTooLarge(
+        f"the request body is larger than {limits.max_body_bytes >> 20} MiB, which is the most that this server takes",
+        remedy="send less, or have the operator raise server.max_body_mb",
+    ),
+    431: lambda _: InvalidRequest("the request's headers are larger than this server takes", remedy="send smaller headers"),
+    PLAIN_ON_TLS: lambda _: InvalidRequest("this port speaks HTTPS, and the request is plain HTTP", remedy="use https://"),
 }
+_SHOWN = {PLAIN_ON_TLS: 400}
 
 
 class App:
@@ -77,11 +83,15 @@ class App:
             raise EndpointNotFound(f'there is no endpoint "{path[:200]}"', remedy=f"known: {known}")
 
 
-def refuse(status: int, responder: Responder) -> None:
-    """Answer what never became a request."""
-    error = _REFUSALS[status]()
-    identity = new_id()
-    responder.send(status, errors.headers_of(error, identity), errors.body_of(error, identity)[1])
+def refusing(limits: Callable[[], ServerLimits]) -> Callable[[int, Responder], None]:
+    """What answers that which never became a request, by status; the error names the limits as they are then."""
+
+    def refuse(status: int, responder: Responder) -> None:
+        error = _REFUSALS[status](limits())
+        identity = new_id()
+        responder.send(_SHOWN.get(status, status), errors.headers_of(error, identity), errors.body_of(error, identity)[1])
+
+    return refuse
 
 
 def _read_only(request: Request) -> None:

@@ -1,39 +1,51 @@
 """The keys that callers show."""
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Container
 
 from antiphon.core.errors import Unauthenticated
 from antiphon.core.types import ANONYMOUS, Principal
+from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of
 
-_MAX_REMEMBERED = 100_000
-"""Headers remembered with their principal, so that a known key is hashed once."""
+MAX_REMEMBERED = 16_384
+"""Headers remembered with their principal, so that a known key is hashed once; about 300 bytes each. One more, and all go."""
 
 
 class KeyRing:
-    """Knows whose key is whose, by hash alone. Without any key everybody may call."""
+    """Knows whose key is whose, by hash alone. Without any key everybody may call.
 
-    def __init__(self, keys: Iterable[tuple[str, str]]) -> None:
-        """``keys`` are pairs of owner and key."""
-        self._owners = {hashlib.sha256(key.encode()).digest(): Principal(owner) for owner, key in keys}
+    ``revoked`` holds the digests of keys that count no longer. Whoever adds to it calls ``forget``.
+    """
+
+    def __init__(self, table: KeyTable, revoked: Container[bytes] = frozenset()) -> None:
+        self._index = KeyIndex(table)
+        self._revoked = revoked
+        self._required = table.required
         self._remembered: dict[bytes, Principal] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._owners)
+        return self._required
 
     def principal(self, authorization: bytes) -> Principal:
-        """Whose key an ``authorization`` header shows. Raises Unauthenticated, the same for a missing key and a wrong one."""
-        if not self._owners:
+        """Whose key an ``authorization`` header shows. Raises Unauthenticated, the same for no key, a wrong and a revoked one."""
+        if not self._required:
             return ANONYMOUS
         principal = self._remembered.get(authorization)
-        if principal is None:
-            scheme, _, key = authorization.partition(b" ")
-            principal = self._owners.get(hashlib.sha256(key.strip()).digest()) if scheme.lower() == b"bearer" else None
-            if principal is None:
-                raise Unauthenticated(
-                    "the API key is missing or not known here",
-                    remedy='send "Authorization: Bearer KEY" with a key that server.keys lists',
-                )
-            if len(self._remembered) < _MAX_REMEMBERED:
-                self._remembered[authorization] = principal
+        return self._recognise(authorization) if principal is None else principal
+
+    def forget(self) -> None:
+        """Look at every key anew when it is shown next."""
+        self._remembered.clear()
+
+    def _recognise(self, authorization: bytes) -> Principal:
+        scheme, _, key = authorization.partition(b" ")
+        digest = digest_of(key.strip())
+        owner = self._index.owner(digest) if scheme.lower() == b"bearer" and digest not in self._revoked else None
+        if owner is None:
+            raise Unauthenticated(
+                "the API key is missing or not known here",
+                remedy='send "Authorization: Bearer KEY" with a key that server.keys or server.keys_file lists',
+            )
+        if len(self._remembered) >= MAX_REMEMBERED:
+            self._remembered.clear()
+        principal = self._remembered[authorization] = Principal(owner)
         return principal

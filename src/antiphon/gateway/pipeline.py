@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from antiphon.core.errors import AntiphonError, Draining, InternalError
 from antiphon.core.events import CallFinished
 from antiphon.core.ports import Observer
@@ -24,7 +26,7 @@ from antiphon.dispatch.directory import Directory
 from antiphon.execution.wire import openai as wire
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.keys import KeyRing
-from antiphon.transport.server import Request, Responder
+from antiphon.transport.server import FORWARDED_FOR, Request, Responder
 
 Run = Callable[[Exchange], None]
 
@@ -140,8 +142,8 @@ class InFlight:
             exchange.stop(Draining(remedy="try again", retry_after=1.0))
 
 
-def tell(observer: Observer) -> Run:
-    """Stage 11."""
+def tell(observer: Observer, client: Callable[[Request], str] | None = None) -> Run:
+    """Stage 11. ``client`` finds the caller's address, for a deployment behind proxies that tell it."""
 
     def run(exchange: Exchange) -> None:
         call = exchange.call
@@ -162,6 +164,11 @@ def tell(observer: Observer) -> Run:
             exchange.usage,
             len(trail),
         )
-        observer.call_finished(event)
+        observer.call_finished(event if client is None else msgspec.structs.replace(event, client=client(exchange.request)))
 
     return run
+
+
+def forwarded_for(request: Request) -> str:
+    """The caller's address as the PROXY protocol told it."""
+    return request.header(FORWARDED_FOR).decode("latin-1")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from antiphon.core.errors import AntiphonError
+from antiphon.core.errors import AntiphonError, UpstreamTimeout
 from antiphon.core.types import Headers
 from antiphon.transport.client import ClientPool
 from antiphon.transport.server import Request, Responder
@@ -21,7 +21,7 @@ class Health(msgspec.Struct, frozen=True):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """Answer of /ready: 200 and ``ready`` when every part says ``ok``, else 503 and ``not_ready``."""
+    """Answer of /ready: 200 and ``ready`` when every part is ``ok`` or ``busy``, else 503 and ``not_ready``."""
 
     status: str
     parts: dict[str, str]
@@ -60,7 +60,7 @@ class _Round:
             self._said[name] = said
             self._missing -= 1
         if self._missing == 0:
-            ready = all(said == "ok" for said in self._said.values())
+            ready = all(said in ("ok", "busy") for said in self._said.values())
             body = _encode(Ready("ready" if ready else "not_ready", dict(sorted(self._said.items()))))
             self._responder.send(200 if ready else 503, _JSON, body)
 
@@ -82,4 +82,5 @@ class _Probe:
         self._round.told(self._name, "ok" if self._status == 200 else "starting")
 
     def broken(self, error: AntiphonError) -> None:
-        self._round.told(self._name, "down")
+        """One that took the question and is late computes, as an engine does in a long step; a hung one is restarted, and down."""
+        self._round.told(self._name, "busy" if isinstance(error, UpstreamTimeout) else "down")

@@ -28,7 +28,7 @@ MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
 log = logging.getLogger(__name__)
 
 
-class CallRecord(msgspec.Struct, frozen=True, gc=False):
+class CallRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One line of the call log."""
 
     time: str
@@ -48,6 +48,8 @@ class CallRecord(msgspec.Struct, frozen=True, gc=False):
     cached_tokens: int
     reasoning_tokens: int
     attempts: int
+    client: str = ""
+    """Left out where no proxy in front tells it."""
 
 
 class DescriptorSink:
@@ -134,6 +136,7 @@ class CallLog:
             usage.cached_tokens,
             usage.reasoning_tokens,
             event.attempts,
+            event.client,
         )
         return self._encode(record)
 

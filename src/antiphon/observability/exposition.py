@@ -28,6 +28,8 @@ class EngineSample(msgspec.Struct, frozen=True):
     process: str
     model: str
     stats: EngineStats
+    age: float = 0.0
+    """Seconds since it told these figures: an engine says nothing during a step, and a long prompt makes long steps."""
 
 
 class ProcessSample(msgspec.Struct, frozen=True):
@@ -148,6 +150,9 @@ def _engine_load(engines: Sequence[EngineSample]) -> Iterable[Metric]:
     cached = CounterMetricFamily(
         "antiphon_engine_cached_tokens", "Prompt tokens read from the prefix cache since the engine started.", labels=labels
     )
+    age = GaugeMetricFamily(
+        "antiphon_engine_report_age_seconds", "Age of the figures of this engine, which says nothing during a step.", labels=labels
+    )
     for engine in engines:
         place = (engine.process, engine.model)
         _add(running, place, engine.stats.running)
@@ -156,7 +161,8 @@ def _engine_load(engines: Sequence[EngineSample]) -> Iterable[Metric]:
         _add(generated, place, engine.stats.generated_tokens)
         _add(prompt, place, engine.stats.prompt_tokens)
         _add(cached, place, engine.stats.cached_tokens)
-    return (running, waiting, cache, generated, prompt, cached)
+        _add(age, place, engine.age)
+    return (running, waiting, cache, generated, prompt, cached, age)
 
 
 def _server(processes: Sequence[ProcessSample]) -> Iterable[Metric]:

@@ -70,6 +70,10 @@ class Catalogue:
             return msgspec.json.decode(self.file.read_bytes(), type=_Document).models
         except FileNotFoundError:
             return ()
+        except NotADirectoryError as error:
+            raise ConfigError(
+                f"data_dir is {self.file.parent}, which is no folder", remedy="name another data_dir, or move that file away"
+            ) from error
         except OSError as error:
             raise ConfigError(
                 f"cannot read: {error.strerror}", file=str(self.file), remedy="give this user the right to read it"

@@ -143,7 +143,7 @@ class Downloader:
                     for chunk in response.iter_raw():
                         body += chunk
                         if len(body) > most:
-                            raise DownloadFailed(f"{shown(url)} is larger than {most} bytes")
+                            raise DownloadFailed(f"{shown(url)} is larger than {most} bytes", remedy="check the source")
                     return body
             except (_Interrupted, httpx2.TransportError) as error:
                 failures += 1
@@ -265,7 +265,7 @@ def _finish(job: Download, name: str, part: PartFile, note: _Notes, *, resumed: 
         raise _Interrupted(f"cut after {part.size} of {part.total} bytes")
     try:
         if part.total is not None and part.size > part.total:
-            raise DownloadFailed(f"{shown(job.url)} is longer than the server said")
+            raise DownloadFailed(f"{shown(job.url)} is longer than the server said", remedy="try again, or take another source")
         file = part.finish(name, job.sha256)
     except ModelSourceError:
         note.discard()

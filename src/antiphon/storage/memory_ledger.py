@@ -7,6 +7,7 @@ from typing import Final
 
 from antiphon.core.clock import SystemClock
 from antiphon.core.ledger import (
+    AGE,
     CLOSED,
     LOST,
     MAX_AMOUNT,
@@ -23,16 +24,14 @@ from antiphon.core.ledger import (
     check_holds,
     retry_after,
 )
+from antiphon.core.open_reservations import OpenReservations, left_behind
 from antiphon.core.ports import Clock
-
-LEASE: Final = 3600.0
-"""Seconds after which a reservation that nobody settled or released comes back."""
 
 SWEEP_FROM: Final = 1024
 """Accounts from which on those that hold nothing are looked for and forgotten."""
 
-SWEEP_LEASES: Final = 256
-"""Reservations between two looks for ended leases; one that is refused looks too."""
+SWEEP_ABANDONED: Final = 256
+"""Reservations between two looks for abandoned ones; one that is refused looks too."""
 
 
 class _Slot:
@@ -82,21 +81,21 @@ _Parts = list[tuple[_Account, _Slot, int]]
 class MemoryLedger:
     """Keeps all accounts in this process's memory.
 
-    A reservation that was neither settled nor released within ``lease`` seconds comes back. Time that runs backwards stands still.
+    A reservation that was neither settled, released nor renewed within ``age`` seconds is abandoned.
+    Time that runs backwards stands still.
     """
 
-    def __init__(self, clock: Clock | None = None, *, lease: float = LEASE) -> None:
+    def __init__(self, clock: Clock | None = None, *, age: float = AGE) -> None:
         clock = clock or SystemClock()
         self._time = clock.time
         self._monotonic = clock.monotonic
-        self._lease = lease
         self._now = 0.0
         self._count = itertools.count(1).__next__
         self._latest: dict[str, _Account] = {}
         """By name alone, the one whose window was used last: names rarely have two windows."""
         self._accounts: dict[tuple[str, Window], _Account] = {}
-        self._open: dict[int, Reservation] = {}
-        """In the order in which their leases end."""
+        self._open = OpenReservations(age)
+        self._age = age
         self._sweep_at = SWEEP_FROM
 
     def reserve(self, holds: Sequence[Hold], then: Then) -> Outcome:
@@ -121,10 +120,10 @@ class MemoryLedger:
             slot.reserved += amount
             parts.append((account, slot, amount))
         identity = self._count()
-        reservation = Reservation(identity, holds, parts, self._monotonic() + self._lease)
-        self._open[identity] = reservation
-        if not identity % SWEEP_LEASES:
-            self._end_leases()
+        reservation = Reservation(identity, holds, parts, self._monotonic() + self._age)
+        self._open.by_id[identity] = reservation
+        if not identity % SWEEP_ABANDONED:
+            self._end_abandoned()
         return reservation
 
     def settle(self, reservation: Reservation, amounts: Sequence[int]) -> None:
@@ -135,21 +134,22 @@ class MemoryLedger:
         if state == LOST:
             self._charge(reservation, amounts)
             return
-        del self._open[reservation.id]
-        for (account, slot, reserved), amount in zip(reservation.parts, amounts, strict=True):
-            if not slot.dead:
-                slot.reserved -= reserved
-                slot.settled += amount
-                account.used += amount - reserved
+        del self._open.by_id[reservation.id]
+        self._put(reservation.parts, amounts)
 
     def release(self, reservation: Reservation) -> None:
         if reservation.state == OPEN:
-            del self._open[reservation.id]
+            del self._open.by_id[reservation.id]
             _give_back(reservation.parts)
+        elif reservation.state == LOST:
+            self._charge(reservation, [0] * len(reservation.holds))
         reservation.state = CLOSED
 
+    def renew(self, reservation: Reservation) -> None:
+        self._open.renew(reservation, self._monotonic())
+
     def look(self, account: str, window: Window, then: Callable[[Standing | None], None]) -> None:
-        self._end_leases()
+        self._end_abandoned()
         self._now = max(self._now, self._time())
         found = self._accounts.get((account, window))
         if found is None:
@@ -163,6 +163,14 @@ class MemoryLedger:
     def accounts(self) -> int:
         """How many accounts are kept in memory."""
         return len(self._accounts)
+
+    def _put(self, parts: _Parts, amounts: Sequence[int]) -> None:
+        """Count amounts as settled in place of what was reserved."""
+        for (account, slot, reserved), amount in zip(parts, amounts, strict=True):
+            if not slot.dead:
+                slot.reserved -= reserved
+                slot.settled += amount
+                account.used += amount - reserved
 
     def _find(self, name: str, window: Window, now: float) -> _Account:
         account = self._accounts.get((name, window))
@@ -178,36 +186,32 @@ class MemoryLedger:
     def _at_limit(self, parts: _Parts, holds: Sequence[Hold], hold: Hold, account: _Account) -> Outcome:
         _give_back(parts)
         check_holds(holds)
-        if self._end_leases():
+        if self._end_abandoned():
             return self.reserve(holds, _never)
         return Refusal(hold.account, hold.limit, account.retry_after(hold.limit, hold.amount, self._now))
 
-    def _end_leases(self) -> bool:
-        """Take back what nobody settled in time; whether there was any."""
-        now, ended = self._monotonic(), []
-        for reservation in self._open.values():
-            if reservation.deadline > now:
-                break
-            ended.append(reservation)
+    def _end_abandoned(self) -> bool:
+        """Release or charge what nobody settled in time; whether there was any."""
+        ended = self._open.abandoned(self._monotonic())
         for reservation in ended:
-            del self._open[reservation.id]
             reservation.state = LOST
-            _give_back(reservation.parts)
+            self._put(reservation.parts, left_behind(reservation))
         return bool(ended)
 
     def _charge(self, reservation: Reservation, amounts: Sequence[int]) -> None:
-        """Settle what has no reservation any more, in the window in which it had one."""
-        for hold, (_, slot, _), amount in zip(reservation.holds, reservation.parts, amounts, strict=True):
+        """Settle what was abandoned, in the window in which it was reserved, in place of what was charged for it then."""
+        parts, charged = reservation.parts, left_behind(reservation)
+        for hold, (_, slot, _), amount, before in zip(reservation.holds, parts, amounts, charged, strict=True):
             if slot.dead:
                 continue
             account = self._find(hold.account, hold.limit.window, self._now)
             live = next((candidate for candidate in account.slots if candidate.number == slot.number), None)
             if live is not None:
-                live.settled += amount
-                account.used += amount
+                live.settled += amount - before
+                account.used += amount - before
 
     def _forget_idle(self, now: float) -> None:
-        held = {id(account) for reservation in self._open.values() for account, _, _ in reservation.parts}
+        held = {id(account) for reservation in self._open.by_id.values() for account, _, _ in reservation.parts}
         for key, account in list(self._accounts.items()):
             if now >= account.until:
                 account.roll(now)

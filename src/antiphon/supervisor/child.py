@@ -6,14 +6,18 @@ import errno
 import logging
 import os
 import signal
+import socket
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
+from antiphon.bootstrap.child_environment import child_environment
+from antiphon.bootstrap.lifeline import EXIT_ORPHANED, MAX_DESCRIPTORS
 from antiphon.bootstrap.plan import PlannedProcess
-from antiphon.bootstrap.process import EXIT_ORPHANED, ProcessSpec, Status, Update, encode_spec, encode_update
+from antiphon.bootstrap.process import ProcessSpec, Status, Update, encode_spec, encode_update
+from antiphon.bootstrap.shares import Share, encode_share
 from antiphon.core.errors import NoMemory, SetupError
 from antiphon.core.processes import ProcessError
 
@@ -44,15 +48,20 @@ class ChildProcess:
         self._hear = hear
         self._rest = b""
         self._speaking = threading.Lock()
-        """Held while its standard input is written to or closed, so that no byte goes to whatever has the number next."""
+        """Held while its lifeline is written to or closed, so that no byte goes to whatever has the number next."""
         self._status, write_end = os.pipe()
+        self._lifeline, stdin = socket.socketpair()
         try:
-            self._process = self._start(assignment, write_end)
+            self._process = self._start(assignment, stdin, write_end)
         except BaseException:
             os.close(self._status)
+            self._lifeline.close()
             raise
         finally:
             os.close(write_end)
+            stdin.close()
+        self._holds = frozenset(assignment.listen_fds)
+        self._shares = 0
         os.set_blocking(self._status, False)
         asyncio.get_running_loop().add_reader(self._status, self._read_status)
         spec = encode_spec(_spec(assignment, write_end))
@@ -66,9 +75,17 @@ class ChildProcess:
         return self._process.pid
 
     def update(self, update: Update) -> None:
-        """Tell it of new settings, from a thread of its own, since the pipe may be full. It answers by a ``Status``."""
-        line = encode_update(update)
-        threading.Thread(target=self._say, args=(line,), name=f"update-{self.name}", daemon=True).start()
+        """Tell it of new settings, from a thread of its own, since the lifeline may be full. It answers by a ``Status``."""
+        threading.Thread(target=self._say, args=(encode_update(update),), name=f"update-{self.name}", daemon=True).start()
+
+    def share(self, listen_fds: Sequence[int]) -> int:
+        """Tell it which public sockets to accept on from now on; gives back the number that its ``Status`` will name."""
+        self._shares += 1
+        arriving = tuple(fd for fd in listen_fds if fd not in self._holds)
+        self._holds = frozenset(listen_fds)
+        line = encode_share(Share(self._shares, tuple(listen_fds), arriving))
+        threading.Thread(target=self._say, args=(line, arriving), name=f"share-{self.name}", daemon=True).start()
+        return self._shares
 
     def terminate(self) -> None:
         """Ask it to finish what it has begun and to end."""
@@ -82,15 +99,14 @@ class ChildProcess:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
 
-    def _start(self, assignment: Assignment, status_fd: int) -> subprocess.Popen[bytes]:
+    def _start(self, assignment: Assignment, stdin: socket.socket, status_fd: int) -> subprocess.Popen[bytes]:
         planned = assignment.planned
         try:
             return subprocess.Popen(
                 planned.command,
-                stdin=subprocess.PIPE,
+                stdin=stdin.fileno(),
                 stdout=2,  # the supervisor's standard output belongs to the command line
-                bufsize=0,
-                env={**planned.environment, **os.environ},
+                env=child_environment(planned.role, planned.settings, planned.environment, os.environ),
                 pass_fds=(status_fd, *assignment.listen_fds),
                 start_new_session=True,  # Ctrl-C reaches the supervisor alone, which ends the children in order
             )
@@ -102,21 +118,21 @@ class ChildProcess:
             ) from error
 
     def _attend(self, spec: bytes, loop: asyncio.AbstractEventLoop) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
         self._say(spec)
         code = self._process.wait()
         with self._speaking:
-            stdin.close()
+            self._lifeline.close()
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(self._finish, code)
 
-    def _say(self, data: bytes) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
-        with self._speaking, contextlib.suppress(BrokenPipeError):  # it ended before it had read all
-            if not stdin.closed:
-                _write_all(stdin.fileno(), data)
+    def _say(self, data: bytes, descriptors: Sequence[int] = ()) -> None:
+        """Write a line, after empty ones that the descriptors travel on."""
+        with self._speaking, contextlib.suppress(OSError):  # it ended before it had read all, and whoever waits for it knows
+            if self._lifeline.fileno() < 0:
+                return
+            for start in range(0, len(descriptors), MAX_DESCRIPTORS):
+                socket.send_fds(self._lifeline, [b"\n"], list(descriptors[start : start + MAX_DESCRIPTORS]))
+            self._lifeline.sendall(data)
 
     def _finish(self, code: int) -> None:
         self._read_status()
@@ -185,10 +201,5 @@ def _spec(assignment: Assignment, status_fd: int) -> ProcessSpec:
         listen_fds=assignment.listen_fds,
         model=planned.model,
         model_path=planned.model_path,
+        sources=planned.sources,
     )
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -19,23 +19,38 @@ from antiphon.supervisor.sockets import PublicSockets
 
 log = logging.getLogger(__name__)
 
+Shares = dict[str, tuple[int, ...]]
+"""For each worker the descriptors of its public sockets."""
+
 
 class Fleet:
     """Keeps one keeper a name, and the state file true."""
 
-    def __init__(self, run_dir: str, sockets: PublicSockets, timings: Timings, tell: Callable[[Notice], None]) -> None:
+    def __init__(
+        self, run_dir: str, sockets: PublicSockets, timings: Timings, tell: Callable[[Notice], None], *, epoch: int = 1
+    ) -> None:
         self._run_dir = run_dir
         self._sockets = sockets
         self._timings = timings
         self._tell = tell
         self._keepers: dict[str, Keeper] = {}
         self._alive: set[Keeper] = set()
-        """Also those that make way for a successor, or are about to be one."""
-        self._state = ServerState(os.getpid(), 1, sockets.host, sockets.port, time.time(), False, ())
+        """Also those that leave, or are about to be a successor."""
+        self._leaving: dict[Keeper, asyncio.Task[None]] = {}
+        """Those that are not asked for any more and finish what they have begun, whatever is asked for meanwhile."""
+        self._wanted: set[str] = set()
+        """Names of the processes that the settings ask for; while these change, also those of before."""
+        self._state = ServerState(os.getpid(), epoch, sockets.host, sockets.port, time.time(), False, ())
+
+    @property
+    def epoch(self) -> int:
+        """Of the settings in force, or of those that were tried last."""
+        return self._state.epoch
 
     def start(self, planned: Sequence[PlannedProcess]) -> None:
         """Start all of them at once."""
         shares = self._shares(planned)
+        self._wanted = {process.name for process in planned}
         for process in planned:
             self._keepers[process.name] = self._keep(process, shares)
         self.note()
@@ -54,19 +69,24 @@ class Fleet:
     async def change(self, planned: Sequence[PlannedProcess], grace: float) -> None:
         """Go over to another plan. No call fails but those to an engine whose own settings changed, or that is gone.
 
-        Raises SetupError where a new process does not start: the one it should replace goes on, and the change ends there.
+        It returns once everything that is asked for is there; what is not asked for any more may still finish what it has begun,
+        for as long as the grace. Raises SetupError where a new process does not start: the one it should replace goes on, and the
+        change ends there.
         """
         try:
             await self._change(planned, grace)
         finally:
-            # a connection that the kernel gives to a socket without a worker would wait for ever
-            self._sockets.close_unused({fd for keeper in self._alive for fd in keeper.assignment.listen_fds})
+            await self._adopt_orphans()
             self.note()
 
-    async def drain(self, grace: float, keepers: Iterable[Keeper] | None = None) -> None:
-        """End processes, all by default, each after those that need it. The grace is for all of them together."""
+    async def drain(self, grace: float) -> None:
+        """End all processes, each after those that need it. The grace is for all of them together."""
         deadline = time.monotonic() + grace
-        remaining = set(self._alive if keepers is None else keepers)
+        seeing_off = list(self._leaving.values())
+        for task in seeing_off:
+            task.cancel()
+        await asyncio.gather(*seeing_off, return_exceptions=True)
+        remaining = set(self._alive)
         while remaining:
             needed = {name for keeper in remaining for name in keeper.assignment.planned.needs}
             wave = [keeper for keeper in remaining if keeper.name not in needed] or list(remaining)
@@ -80,9 +100,10 @@ class Fleet:
 
     def note(self, *, serving: bool | None = None, reload_error: str | None = None) -> None:
         """Bring the state file up to date."""
+        shown = {keeper.name: keeper.state for keeper in (*self._leaving, *self._keepers.values())}
         self._state = msgspec.structs.replace(
             self._state,
-            processes=tuple(keeper.state for keeper in self._keepers.values()),
+            processes=tuple(shown[name] for name in dict.fromkeys((*self._keepers, *shown))),
             serving=self._state.serving if serving is None else serving,
             reload_error=self._state.reload_error if reload_error is None else reload_error,
         )
@@ -94,44 +115,57 @@ class Fleet:
     async def _change(self, planned: Sequence[PlannedProcess], grace: float) -> None:
         self._state = msgspec.structs.replace(self._state, epoch=self._state.epoch + 1)
         shares = self._shares(planned)
-        running = {name: keeper.assignment.planned for name, keeper in self._keepers.items()}
+        names = {process.name for process in planned}
+        self._wanted |= names
         services = [process for process in planned if process.role != "worker"]
+        returning = {process.name for process in services} - self._keepers.keys()  # no model and no journal may be there twice
+        await asyncio.gather(*(asyncio.shield(task) for keeper, task in self._leaving.items() if keeper.name in returning))
+        running = {name: keeper.assignment.planned for name, keeper in self._keepers.items()}
         for process in services:
             if process.name not in running:
                 self._keepers[process.name] = self._keep(process, shares)
         changed = [process for process in services if process.name in running and process.replaces(running[process.name])]
         for process in changed:
-            if process.role != "engine" and not await self._update(process, shares):
+            if process.role != "engine" and not await self._update(process):
                 await self._replace(process, shares, grace)
         await self._change_workers([process for process in planned if process.role == "worker"], shares, grace)
+        self._wanted = names
+        self._let_go(grace)
         for process in changed:
             if process.role == "engine":  # two of one model at once might not fit into the memory
                 await self._end([self._keepers[process.name]], grace)
                 self._keepers[process.name] = self._keep(process, shares)
-        wanted = {process.name for process in planned}
-        await self.drain(grace, [self._keepers.pop(name) for name in running if name not in wanted])
 
-    async def _change_workers(self, planned: Sequence[PlannedProcess], shares: dict[str, tuple[int, ...]], grace: float) -> None:
-        """One first: what it refuses, all would refuse. Then those that can be told, at once, and the others one by one."""
+    async def _change_workers(self, planned: Sequence[PlannedProcess], shares: Shares, grace: float) -> None:
+        """One first: what it refuses, all would refuse. Then the others that can be told, and those that must be started.
+
+        Sockets change hands last: of those that leave only once others accept on them, of those that stay only to who is there.
+        """
         first, *others = planned
-        told = [await self._update(first, shares), *await asyncio.gather(*(self._update(process, shares) for process in others))]
-        for process, done in zip(planned, told, strict=True):
-            if not done:
+        told = [await self._update(first), *await asyncio.gather(*(self._update(process) for process in others))]
+        fresh = [process for process, done in zip(planned, told, strict=True) if not done]
+        if fresh and fresh[0] is first:
+            await self._replace(fresh.pop(0), shares, grace)
+        for failure in await asyncio.gather(*(self._replace(process, shares, grace) for process in fresh), return_exceptions=True):
+            if failure is not None:
+                raise failure
+        for process in planned:
+            keeper = self._keepers[process.name]
+            if keeper.assignment.listen_fds != shares[process.name] and not await _accepts(keeper, shares[process.name]):
                 await self._replace(process, shares, grace)
 
-    async def _update(self, process: PlannedProcess, shares: dict[str, tuple[int, ...]]) -> bool:
+    async def _update(self, process: PlannedProcess) -> bool:
         """Have a running process go over to new settings; False where it must be replaced. Raises SetupError where it refuses."""
         keeper = self._keepers.get(process.name)
         if keeper is None or not keeper.takes_updates or not process.follows(keeper.assignment.planned):
-            return False
-        if keeper.assignment.listen_fds != shares.get(process.name, ()):
             return False
         error = await keeper.update(process, self._state.epoch)
         if error is not None and error.setup:
             raise SetupError(f"{process.name} keeps the old settings: {error.message}", remedy=error.remedy)
         return error is None
 
-    async def _replace(self, process: PlannedProcess, shares: dict[str, tuple[int, ...]], grace: float) -> None:
+    async def _replace(self, process: PlannedProcess, shares: Shares, grace: float) -> None:
+        """Start a process that is not there or can no longer be told; once it is ready its predecessor leaves."""
         fresh = self._keep(process, shares)
         old = self._keepers.get(process.name)
         if error := await asyncio.shield(fresh.first):
@@ -140,23 +174,65 @@ class Fleet:
             comfort = ", the old one goes on" if old else ""
             raise SetupError(f"the new {process.name} did not start{comfort}: {error.message}", remedy=error.remedy)
         self._keepers[process.name] = fresh
-        self.note()
         if old is not None:
-            await self._end([old], grace)
+            self._see_off(old, grace)
+        self.note()
+
+    def _let_go(self, grace: float) -> None:
+        """See off what nobody asks for and nobody that is still there needs."""
+        needed = {name for keeper in self._alive for name in keeper.assignment.planned.needs}
+        for name in self._keepers.keys() - self._wanted - needed:
+            self._see_off(self._keepers.pop(name), grace)
+        self.note()
+
+    def _see_off(self, keeper: Keeper, grace: float) -> None:
+        """Let a process finish what it has begun, and then let go what only it has needed."""
+        grace = max(grace, keeper.assignment.planned.settings.server.grace)  # it may go by settings of before
+
+        async def leave() -> None:
+            try:
+                await self._end([keeper], grace)
+            finally:
+                del self._leaving[keeper]
+            self._let_go(grace)
+
+        self._leaving[keeper] = asyncio.create_task(leave(), name=f"see-off-{keeper.name}")
+
+    async def _adopt_orphans(self) -> None:
+        """Give sockets that a failed change left without a worker to one that is there.
+
+        A connection that the kernel gives to a socket without a worker would wait for ever, and is lost if the socket is closed.
+        """
+        staying = self._alive - self._leaving.keys()
+        orphans = self._sockets.orphans({fd for keeper in staying for fd in keeper.assignment.listen_fds})
+        for keeper in self._of_role("worker"):
+            if orphans and keeper.takes_updates and await _accepts(keeper, (*keeper.assignment.listen_fds, *orphans)):
+                return
 
     async def _end(self, keepers: Sequence[Keeper], grace: float) -> None:
         await asyncio.gather(*(keeper.stop(grace) for keeper in keepers))
         self._alive.difference_update(keepers)
 
-    def _keep(self, process: PlannedProcess, shares: dict[str, tuple[int, ...]]) -> Keeper:
+    def _keep(self, process: PlannedProcess, shares: Shares) -> Keeper:
         assignment = Assignment(process, self._run_dir, self._state.epoch, shares.get(process.name, ()))
         keeper = Keeper(assignment, self._timings, tell=self._tell, changed=self.note)
         self._alive.add(keeper)
         return keeper
 
-    def _shares(self, planned: Sequence[PlannedProcess]) -> dict[str, tuple[int, ...]]:
-        workers = [process.name for process in planned if process.role == "worker"]
-        return dict(zip(workers, self._sockets.shares(len(workers)), strict=True))
+    def _shares(self, planned: Sequence[PlannedProcess]) -> Shares:
+        held = {keeper.name: keeper.assignment.listen_fds for keeper in self._of_role("worker")}
+        # where others listen already, a socket must wait for its worker to be there, which may fail to start
+        return self._sockets.deal([process.name for process in planned if process.role == "worker"], held, listening=not held)
 
     def _of_role(self, role: str) -> list[Keeper]:
         return [keeper for keeper in self._keepers.values() if keeper.role == role]
+
+
+async def _accepts(keeper: Keeper, listen_fds: tuple[int, ...]) -> bool:
+    """Have a running worker accept on these sockets alone; whether it does so now."""
+    if not keeper.takes_updates:
+        return False
+    error = await keeper.share(listen_fds)
+    if error is not None:
+        log.warning("%s did not take over its public sockets: %s", keeper.name, error)
+    return error is None

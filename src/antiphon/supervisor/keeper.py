@@ -67,7 +67,8 @@ class Keeper:
         self._ready = asyncio.Event()
         self._ready_at = 0.0
         self._takes_updates = False
-        self._updating: tuple[int, asyncio.Future[ProcessError | None]] | None = None
+        self._asked: dict[tuple[int, int], asyncio.Future[ProcessError | None]] = {}
+        """What it has been told and not answered yet, by epoch and number of the share."""
         tell(Notice("starting", self.name))
         self._task = asyncio.create_task(self._keep(), name=f"keep-{self.name}")
 
@@ -98,25 +99,41 @@ class Keeper:
         A process that is started again later is started with what was last accepted.
         """
         assert self._child is not None
-        answer: asyncio.Future[ProcessError | None] = asyncio.get_running_loop().create_future()
-        self._updating = (epoch, answer)
-        self._child.update(Update(epoch, planned.settings))
-        either: set[asyncio.Future[Any]] = {answer, self._child.ended}
-        done, _ = await asyncio.wait(either, timeout=self._timings.update, return_when=asyncio.FIRST_COMPLETED)
-        self._updating = None
-        if answer not in done:
-            return ProcessError(f"{self.name} did not go over to the new settings", remedy="its last lines in the log tell why")
-        if error := answer.result():
+        self._child.update(Update(epoch, planned.settings, planned.sources))
+        if error := await self._answer(epoch, 0):
             return error
         self.assignment = msgspec.structs.replace(self.assignment, planned=planned, epoch=epoch)
         self._set(self.state.state, epoch=epoch)
         return None
+
+    async def share(self, listen_fds: tuple[int, ...]) -> ProcessError | None:
+        """Have the process, which ``takes_updates``, accept on these public sockets alone. None once it does.
+
+        A process that is started again, also if this one ends meanwhile, is started with them.
+        """
+        assert self._child is not None
+        self.assignment = msgspec.structs.replace(self.assignment, listen_fds=listen_fds)
+        return await self._answer(0, self._child.share(listen_fds))
 
     def kill(self) -> None:
         """End the process at once and for good."""
         self._stopping.set()
         if self._child is not None:
             self._child.kill()
+
+    async def _answer(self, epoch: int, share: int) -> ProcessError | None:
+        """What the process says to what it has just been told; None where it did so."""
+        assert self._child is not None
+        answer: asyncio.Future[ProcessError | None] = asyncio.get_running_loop().create_future()
+        self._asked[epoch, share] = answer
+        either: set[asyncio.Future[Any]] = {answer, self._child.ended}
+        try:
+            done, _ = await asyncio.wait(either, timeout=self._timings.update, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            del self._asked[epoch, share]
+        if answer not in done:
+            return ProcessError(f"{self.name} did not go over to the new settings", remedy="its last lines in the log tell why")
+        return answer.result()
 
     async def _keep(self) -> None:
         while True:
@@ -195,17 +212,20 @@ class Keeper:
             self._tell(Notice("loading", self.name, status.detail))
         else:
             self._takes_updates = status.takes_updates
-            self._set("ready", detail="")
+            self._set("ready", detail="", epoch=status.epoch or self.assignment.epoch, snapshot=status.snapshot)
             self._ready_at = time.monotonic()
             self._ready.set()
             self._tell(Notice("ready", self.name))
             self._settle(None)
 
     def _hear_answer(self, status: Status) -> None:
-        if self._updating is None or self._updating[0] != status.epoch or self._updating[1].done():
+        answer = self._asked.get((status.epoch, status.share))
+        if answer is None or answer.done():
             return
+        if status.state == "updated" and status.epoch:
+            self._set(self.state.state, epoch=status.epoch, snapshot=status.snapshot)
         refused = ProcessError(status.message or f"{self.name} refused the new settings", status.code, status.remedy, status.setup)
-        self._updating[1].set_result(refused if status.state == "refused" else None)
+        answer.set_result(refused if status.state == "refused" else None)
 
     def _settle(self, error: ProcessError | None) -> None:
         if not self.first.done():

@@ -1,6 +1,7 @@
 """The public listening sockets. The supervisor owns them, so that none is lost with a worker."""
 
 import socket
+from collections.abc import Mapping, Sequence
 
 from antiphon.core.errors import PortBusy
 from antiphon.transport.holders import holder_of
@@ -10,8 +11,8 @@ from antiphon.transport.listeners import tcp_listener
 class PublicSockets:
     """Sockets on one address, among which the kernel spreads new connections (SO_REUSEPORT).
 
-    Raises PortBusy, SetupError when made. A socket in use is never closed before ``close``, even if there are fewer workers than
-    before: the connections in its queue would be lost.
+    Raises PortBusy, SetupError when made. A socket that a worker has listened on is never closed before ``close``, even if there
+    are fewer workers than before: the connections in its queue would be lost.
     """
 
     def __init__(self, host: str, port: int, *, tls: bool = False) -> None:
@@ -31,17 +32,39 @@ class PublicSockets:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self._scheme}://{host}:{self.port}"
 
-    def shares(self, workers: int) -> list[tuple[int, ...]]:
-        """Descriptors for each worker: every socket belongs to one, and every worker has at least one."""
-        while len(self._sockets) < workers:
-            self._sockets.append(tcp_listener(self.host, self.port, shared=True))
-        return [tuple(sock.fileno() for sock in self._sockets[index::workers]) for index in range(workers)]
+    def deal(self, workers: Sequence[str], held: Mapping[str, tuple[int, ...]], *, listening: bool) -> dict[str, tuple[int, ...]]:
+        """Descriptors for each worker: every socket belongs to one, and every worker has at least one.
 
-    def close_unused(self, used: set[int]) -> None:
-        """Close all but the sockets with these descriptors."""
-        for sock in [sock for sock in self._sockets if sock.fileno() not in used]:
+        Whoever holds one keeps it, as far as others do not have fewer by two. New sockets get connections at once only if they are
+        ``listening``, else from when their worker listens.
+        """
+        while len(self._sockets) < len(workers):
+            self._sockets.append(tcp_listener(self.host, self.port, shared=True, listening=listening))
+        free = {sock.fileno(): None for sock in self._sockets}
+        shares: dict[str, list[int]] = {}
+        for name in workers:
+            shares[name] = [fd for fd in held.get(name, ()) if fd in free]
+            for fd in shares[name]:
+                del free[fd]
+        for fd in free:
+            min(shares.values(), key=len).append(fd)
+        while len(most := max(shares.values(), key=len)) - len(least := min(shares.values(), key=len)) > 1:
+            least.append(most.pop())
+        return {name: tuple(share) for name, share in shares.items()}
+
+    def orphans(self, used: set[int]) -> tuple[int, ...]:
+        """Of the sockets that are not in use, close those that nobody has listened on; the descriptors of the others."""
+        unused = [sock for sock in self._sockets if sock.fileno() not in used]
+        for sock in [sock for sock in unused if not sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)]:
+            unused.remove(sock)
             self._sockets.remove(sock)
             sock.close()
+        return tuple(sock.fileno() for sock in unused)
+
+    @property
+    def listening(self) -> tuple[socket.socket, ...]:
+        """Those that have a queue of connections."""
+        return tuple(sock for sock in self._sockets if sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
 
     def close(self) -> None:
         for sock in self._sockets:

@@ -9,8 +9,10 @@ import threading
 from collections.abc import Callable, Mapping
 
 from antiphon.bootstrap.plan import PlannedProcess, plan
+from antiphon.bootstrap.publisher import Publisher
 from antiphon.config import Settings
 from antiphon.core.errors import AntiphonError, ConfigError, InternalError, SetupError
+from antiphon.supervisor.farewell import Farewell
 from antiphon.supervisor.fleet import Fleet
 from antiphon.supervisor.keeper import Timings
 from antiphon.supervisor.notice import Notice
@@ -62,13 +64,17 @@ class Supervisor:
             stack.callback(sockets.close)
             run_dir = RunDir()
             stack.callback(run_dir.close)
+            self._publisher = publisher = Publisher(self._settings)
+            stack.callback(publisher.close)
             planned = self._planner(self._settings, self._paths, run_dir.path)
+            planned = publisher.publish(planned, self._settings, publisher.first_epoch)
+            publisher.accept()
             asyncio.run(self._serve(planned, run_dir.path, sockets))
         self._tell(Notice("ended"))
         return 0
 
     async def _serve(self, planned: tuple[PlannedProcess, ...], run_dir: str, sockets: PublicSockets) -> None:
-        fleet = Fleet(run_dir, sockets, self._timings, self._tell)
+        fleet = Fleet(run_dir, sockets, self._timings, self._tell, epoch=self._publisher.first_epoch)
         course = _Course(fleet)
         reloads = asyncio.create_task(self._reload_when_asked(course, run_dir), name="reload")
         announcement = asyncio.create_task(self._announce(course, sockets.address), name="announce")
@@ -79,11 +85,20 @@ class Supervisor:
             for task in (reloads, announcement):
                 task.cancel()
             await asyncio.gather(reloads, announcement, return_exceptions=True)
-            await fleet.drain(self._settings.server.grace)
+            await self._drain(fleet, sockets)
         finally:
             fleet.kill()
         if course.error is not None:
             raise course.error
+
+    async def _drain(self, fleet: Fleet, sockets: PublicSockets) -> None:
+        """End all processes in order. Whoever connects meanwhile, or has connected and found no worker yet, is told so."""
+        farewell = Farewell(sockets.listening, self._settings.server)
+        await farewell.begin()
+        try:
+            await fleet.drain(self._settings.server.grace)
+        finally:
+            await farewell.close()
 
     async def _announce(self, course: "_Course", address: str) -> None:
         error = await course.fleet.workers_ready()
@@ -118,7 +133,10 @@ class Supervisor:
                 f"the address cannot change from {old.host}:{old.port} to {new.host}:{new.port} while the server runs",
                 remedy="this needs a restart",
             )
-        await fleet.change(self._planner(settings, paths, run_dir), new.grace)
+        planned = self._planner(settings, paths, run_dir)
+        planned = await asyncio.to_thread(self._publisher.publish, planned, settings, fleet.epoch + 1)
+        await fleet.change(planned, new.grace)
+        self._publisher.accept()
         self._settings, self._paths = settings, paths
 
     def _tell(self, notice: Notice) -> None:

@@ -1,6 +1,8 @@
 """Fakes for tests: with what Antiphon is tested, its users can test too."""
 
-from antiphon.testing import ledger_contract, model_contract, record_store_contract
+from antiphon.testing import board_contract, cache_contract, ledger_contract, model_contract, record_store_contract
+from antiphon.testing.fake_breaker_board import FakeBreakerBoard
+from antiphon.testing.fake_cache_store import FakeCacheStore
 from antiphon.testing.fake_clock import FakeClock
 from antiphon.testing.fake_encoder import FakeEncoder
 from antiphon.testing.fake_engine import FakeAnswer, FakeEngine
@@ -36,6 +38,8 @@ __all__ = [
     "Event",
     "Fail",
     "FakeAnswer",
+    "FakeBreakerBoard",
+    "FakeCacheStore",
     "FakeCall",
     "FakeClock",
     "FakeEncoder",
@@ -53,6 +57,8 @@ __all__ = [
     "Status",
     "Step",
     "Wire",
+    "board_contract",
+    "cache_contract",
     "ledger_contract",
     "model_contract",
     "record_store_contract",

@@ -99,7 +99,7 @@ class FakeEngine:
         if self._closed:
             raise EngineFailed("the engine is closed")
         if params.adapter is not None and params.adapter not in self._info.adapters:
-            raise UnsupportedParameter(f'adapter "{params.adapter}" is not loaded', param="model")
+            raise UnsupportedParameter(f'adapter "{params.adapter}" is not loaded', remedy="leave it out", param="model")
         if len(prompt) + params.max_tokens > self._info.context_length:
             raise ContextOverflow
         if len(self._queue) >= self._max_running + self._max_waiting:

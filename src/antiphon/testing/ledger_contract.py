@@ -21,7 +21,9 @@ class LedgerBench(Protocol):
     """A ledger on a test's bench, at a minute's beginning."""
 
     lease: float
-    """Seconds after which what a killed holder left behind has come back."""
+    """Seconds after which what a killed holder left behind has come back, or was charged."""
+    age: float
+    """Seconds after which what a living holder forgot has."""
 
     async def open(self) -> Ledger:
         """A further holder's ledger onto the same accounts, as another worker has it."""
@@ -214,6 +216,49 @@ async def check_lease(make: MakeBench) -> None:
         assert await settled(heir, "a") == 3
 
 
+async def check_abandoned_money(make: MakeBench) -> None:
+    """Where the limit says ``charge``, what a killed holder had reserved is charged in full, and stays so."""
+    async with make() as bench:
+        victim, money, places = await bench.open(), Limit(10, abandoned="charge"), Limit(10)
+        kept = await reserved(victim, Hold("money", 3, money))
+        victim.settle(kept, [1])
+        await reserved(victim, Hold("money", 5, money), Hold("places", 5, places))
+        await eventually(lambda: settled(victim, "money"), 1)
+        await bench.kill(victim)
+        heir = await bench.open()
+        await bench.advance(bench.lease + 1)
+        await refused(heir, Hold("money", 5, money))
+        await reserved(heir, Hold("places", 10, places))
+        assert await settled(heir, "money") == 6
+        await reserved(heir, Hold("money", 4, money))
+        await refused(heir, Hold("money", 1, money))
+
+
+async def check_forgotten(make: MakeBench) -> None:
+    """What a living holder forgot is released or charged once it is old enough; a renewed reservation is not forgotten."""
+    async with make() as bench:
+        ledger, other = await bench.open(), await bench.open()
+        money, places = Limit(10, abandoned="charge"), Limit(10)
+        holds = (Hold("money", 3, money), Hold("places", 3, places))
+        forgotten, used = await reserved(ledger, *holds), await reserved(ledger, *holds)
+        await bench.advance(bench.age / 2)
+        ledger.renew(used)
+        await bench.advance(bench.age / 2 + 2)
+        await eventually(lambda: settled(ledger, "money"), 3)
+        await eventually_reserved(other, Hold("places", 7, places))
+        await refused(other, Hold("places", 1, places))
+        ledger.settle(forgotten, [2, 0])
+        await eventually(lambda: settled(ledger, "money"), 2)
+        ledger.settle(used, [1, 0])
+        await eventually(lambda: settled(ledger, "money"), 3)
+        await eventually_reserved(other, Hold("places", 3, places))
+        for reservation in (forgotten, used):
+            ledger.settle(reservation, [3, 3])
+            ledger.renew(reservation)
+        await eventually(lambda: settled(other, "money"), 3)
+        await reserved(other, Hold("money", 7, money))
+
+
 CHECKS: Sequence[Callable[[MakeBench], Awaitable[None]]] = (
     check_all_or_none,
     check_settle_and_release_once,
@@ -226,6 +271,8 @@ CHECKS: Sequence[Callable[[MakeBench], Awaitable[None]]] = (
     check_concurrency,
     check_balance,
     check_lease,
+    check_abandoned_money,
+    check_forgotten,
 )
 
 

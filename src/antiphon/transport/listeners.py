@@ -28,10 +28,11 @@ def unix_listener(path: str) -> socket.socket:
     return sock
 
 
-def tcp_listener(host: str, port: int, *, shared: bool = False) -> socket.socket:
+def tcp_listener(host: str, port: int, *, shared: bool = False, listening: bool = True) -> socket.socket:
     """A TCP socket that listens at ``host:port``; port 0 takes a free one.
 
-    ``shared`` allows several sockets on one port (SO_REUSEPORT). Raises PortBusy where the port is taken and SetupError where the
+    ``shared`` allows several sockets on one port (SO_REUSEPORT). Not ``listening`` yet it is only bound, and is given no connection
+    before somebody listens on it. Raises PortBusy where the port is taken and SetupError where the
     address is not this machine's or may not be used.
     """
     try:
@@ -48,7 +49,8 @@ def tcp_listener(host: str, port: int, *, shared: bool = False) -> socket.socket
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind(address)
-        sock.listen(BACKLOG)
+        if listening:
+            sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise _refused(host, port, error) from error

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 import httptools
 
@@ -36,6 +36,12 @@ LINGER = 0.5
 
 LAST_WORDS = 1.0
 """Seconds for which a refused peer may go on sending: closing at once would reset the connection before it has read why."""
+
+PLAIN_ON_TLS = 497
+"""Plain HTTP where TLS is spoken. nginx has this number for it, which no answer shows: it goes out as 400."""
+
+FORWARDED_FOR = b"x-forwarded-for"
+"""Field of a request that says who the client is, where proxies tell it ahead of the first request."""
 
 _OFFER = frozenset((b"upgrade", b"connection", b"http2-settings"))
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -392,6 +398,42 @@ class _Connection(Timed):
             self.server.refuse(status, responder)
 
 
+class _Proxied(_Connection):
+    """A peer that speaks for a client: its requests say for whom in ``x-forwarded-for``, whatever they said themselves."""
+
+    __slots__ = ("client",)
+
+    def __init__(self, server: "HttpServer", client: bytes) -> None:
+        super().__init__(server)
+        self.client = client
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._headers[FORWARDED_FOR] = self.client
+
+
+class _PlainOnTls(_Connection):
+    """A peer that speaks plain HTTP where TLS is spoken. It is told so, and nothing of what it says is read."""
+
+    __slots__ = ()
+
+    def data_received(self, data: bytes) -> None:
+        if not self._closing:
+            self._refuse(PLAIN_ON_TLS)
+
+
+class Listening(Protocol):
+    """Accepts connections until it is closed."""
+
+    def close(self) -> None: ...
+
+
+class Arriving(Protocol):
+    """A connection that has not come as far as HTTP."""
+
+    def abort(self) -> None: ...
+
+
 def _list(value: bytes) -> list[bytes]:
     """Members of a comma-separated value, in lower case."""
     return [member.strip().lower() for member in value.split(b",")]
@@ -407,13 +449,16 @@ def _joined(lines: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 
 
 def _plain_refusal(status: int, responder: Responder) -> None:
-    responder.send(status, ((b"content-type", b"text/plain"),), HTTPStatus(status).phrase.encode())
+    if status == PLAIN_ON_TLS:
+        responder.send(400, ((b"content-type", b"text/plain"),), b"this port speaks HTTPS; use https://")
+    else:
+        responder.send(status, ((b"content-type", b"text/plain"),), HTTPStatus(status).phrase.encode())
 
 
 class HttpServer:
     """Serves ``handler`` on any number of listening sockets, TCP or Unix. Create it on the running loop.
 
-    ``refuse`` answers what never became a request: 400 malformed, 408 too slow, 413 and 431 too large.
+    ``refuse`` answers what never became a request: 400 malformed, 408 too slow, 413 and 431 too large, ``PLAIN_ON_TLS``.
     """
 
     def __init__(
@@ -427,21 +472,49 @@ class HttpServer:
         self.date = b""
         self._loop = asyncio.get_running_loop()
         self.wheel = DeadlineWheel(self._loop)
-        self._servers: list[asyncio.Server] = []
+        self._servers: list[Listening] = []
+        self.arriving: set[Arriving] = set()
+        """Connections that were accepted elsewhere and are to be admitted yet."""
         self._clock: asyncio.TimerHandle | None = None
         self._tell_time()
 
-    async def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
-        """Accept on a socket that is bound and listening, TCP sockets under ``tls`` if it is given."""
+    async def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> "Listening":
+        """Accept on a socket that is bound, TCP sockets under ``tls`` if it is given. Gives back what ``leave`` takes."""
         if sock.family == socket.AF_UNIX:
-            self._servers.append(await self._loop.create_unix_server(self._accept, sock=sock, backlog=4096))
+            listening = await self._loop.create_unix_server(self._accept, sock=sock, backlog=4096)
         else:
             patience = self.limits.header_timeout if tls is not None else None
             options: Any = {"sock": sock, "backlog": 4096, "ssl": tls, "ssl_handshake_timeout": patience}
-            self._servers.append(await self._loop.create_server(self._accept, **options))
+            listening = await self._loop.create_server(self._accept, **options)
+        self._servers.append(listening)
+        return listening
 
     def _accept(self) -> Any:
         return _Connection(self)
+
+    def attach(self, listening: "Listening") -> None:
+        """Stop what accepts by itself, and calls ``admit``, when the server drains."""
+        self._servers.append(listening)
+
+    async def admit(self, sock: socket.socket, tls: ssl.SSLContext | None, *, client: bytes, plain: bool) -> None:
+        """Serve a connection that was accepted elsewhere.
+
+        ``client`` is who the peer speaks for, if it is a proxy. A ``plain`` one speaks HTTP where TLS is spoken: it is told so.
+        """
+        patience = self.limits.header_timeout if tls is not None else None
+
+        def connection() -> Any:
+            return _PlainOnTls(self) if plain else _Proxied(self, client) if client else _Connection(self)
+
+        try:
+            await self._loop.connect_accepted_socket(connection, sock, ssl=tls, ssl_handshake_timeout=patience)
+        except OSError:  # it left, or there was no handshake
+            sock.close()
+
+    def leave(self, listening: "Listening") -> None:
+        """Accept no more on one socket. The connections that came over it stay."""
+        listening.close()
+        self._servers.remove(listening)
 
     async def drain(self, grace: float, last_words: Callable[[], None] | None = None) -> None:
         """Accept no more, let running requests finish for at most ``grace`` seconds, then close.
@@ -454,7 +527,7 @@ class HttpServer:
             server.close()
         now = self._loop.time()
         deadline, linger = now + grace, now + min(grace, LINGER)
-        while self.connections and now < deadline:
+        while (self.connections and now < deadline) or (self.arriving and now < linger):
             for connection in list(self.connections):
                 if now >= linger and not connection.busy():
                     connection.close()
@@ -470,7 +543,7 @@ class HttpServer:
         self.draining = True
         for server in self._servers:
             server.close()
-        for connection in list(self.connections):
+        for connection in (*self.connections, *self.arriving):
             connection.abort()
         if self._clock is not None:
             self._clock.cancel()

@@ -106,9 +106,9 @@ def samples(response: Response) -> dict[tuple[str, str], float]:
     return {(sample.name, sample.labels.get("process", "")): sample.value for family in families for sample in family.samples}
 
 
-def test_it_gathers_what_living_processes_say_and_shows_the_others_as_down(control):
+def test_it_gathers_what_living_processes_say_and_shows_those_that_are_gone_as_down(control):
     assert b'"ready"' in control.told()
-    names = ("worker-0", "worker-1", "engine-small", "engine-hung", "engine-odd")
+    names = ("worker-0", "worker-1", "engine-small", "engine-busy", "engine-odd")
     write_state(control.run_dir, state(*((name, name.partition("-")[0]) for name in names)))
     engine = EngineReport(running=2, waiting=0, kv_cache_usage=0.5, generated_tokens=9, model="small")
 
@@ -116,7 +116,7 @@ def test_it_gathers_what_living_processes_say_and_shows_the_others_as_down(contr
         servers = [
             await answering(control.run_dir, "worker-0", stats_of_a_worker()),
             await answering(control.run_dir, "engine-small", msgspec.json.encode(engine)),
-            await answering(control.run_dir, "engine-hung", None),
+            await answering(control.run_dir, "engine-busy", None),
             await answering(control.run_dir, "engine-odd", b"<html>"),
         ]
         start = time.monotonic()
@@ -129,10 +129,10 @@ def test_it_gathers_what_living_processes_say_and_shows_the_others_as_down(contr
     answer, took = asyncio.run(scene())
     found = samples(answer)
     up = {process: value for (name, process), value in found.items() if name == "antiphon_up"}
-    assert up == {"worker-0": 1, "worker-1": 0, "engine-small": 1, "engine-hung": 0, "engine-odd": 0}
+    assert up == {"worker-0": 1, "worker-1": 0, "engine-small": 1, "engine-busy": 1, "engine-odd": 0}
     assert found["antiphon_requests_total", ""] == 1
     assert found["antiphon_engine_generated_tokens_total", "engine-small"] == 9
-    assert took < 10, "one hung process holds up the others"
+    assert took < 10, "one silent process holds up the others"
 
 
 def test_it_serves_the_state_and_the_documentation(control):

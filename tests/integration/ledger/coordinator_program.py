@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 from antiphon.core.clock import SystemClock
-from antiphon.dispatch.coordinator.journal import Journal
-from antiphon.dispatch.coordinator.server import LedgerServer
+from antiphon.dispatch.coordinator.ledger.journal import Journal
+from antiphon.dispatch.coordinator.server import CoordinatorServer
 from antiphon.transport.listeners import unix_listener
 
 
 async def main(journal: str, path: str, lease: float) -> None:
-    server = LedgerServer(Journal(Path(journal)), SystemClock(), lease=lease)
+    server = CoordinatorServer(Journal(Path(journal)), SystemClock(), lease=lease)
     await server.listen(unix_listener(path))
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -30,6 +30,7 @@ def server(need):
 
 class Bench:
     lease = 15.0
+    age = 300.0
 
     def __init__(self, server, clock=None):
         self.clock = clock or FakeClock(unix_time=1_699_999_980.0)
@@ -43,7 +44,7 @@ class Bench:
         client = redis.Redis(unix_socket_path=self.server.socket, socket_timeout=5)
         self.clients.append(client)
         name = f"session-{len(self.ledgers)}"
-        self.ledgers.append(RedisLedger(client, name, clock=self.clock, lease=self.lease, prefix=self.prefix))
+        self.ledgers.append(RedisLedger(client, name, clock=self.clock, lease=self.lease, age=self.age, prefix=self.prefix))
         return self.ledgers[-1]
 
     async def kill(self, ledger):
@@ -57,7 +58,7 @@ class Bench:
             for ledger in self.ledgers:
                 if ledger not in self.dead:
                     told: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-                    ledger.renew(told.set_result)
+                    ledger.beat(told.set_result)
                     await told
 
     async def close(self):

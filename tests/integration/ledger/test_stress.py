@@ -14,7 +14,7 @@ import pytest
 
 from antiphon.core.clock import SystemClock
 from antiphon.core.ledger import FOREVER
-from antiphon.dispatch.coordinator.client import CoordinatorLedger
+from antiphon.dispatch.coordinator.ledger.client import CoordinatorLedger
 from antiphon.dispatch.coordinator.link import CoordinatorLink
 
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ import uvloop
 
 from antiphon.core.clock import SystemClock
 from antiphon.core.ledger import Hold, Limit, Refusal, Reservation
-from antiphon.dispatch.coordinator.client import CoordinatorLedger
+from antiphon.dispatch.coordinator.ledger.client import CoordinatorLedger
 from antiphon.dispatch.coordinator.link import CoordinatorLink
 
 TOGETHER = 50

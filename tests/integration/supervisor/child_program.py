@@ -9,10 +9,10 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
-from antiphon.bootstrap.process import Child, encode_spec, run, socket_path
-from antiphon.config import Settings
+from antiphon.bootstrap.process import Child, Update, encode_spec, run, socket_path
 from antiphon.core.errors import SetupError
 
 BEHAVIOUR = os.environ.get("TEST_BEHAVIOUR", "")
@@ -28,26 +28,26 @@ class Server:
             "epoch": child.spec.epoch,
             "aliases": sorted(child.spec.settings.aliases),
             "spec_bytes": len(encode_spec(child.spec)),
-            "keys": [key.key.reveal() for key in child.spec.settings.server.keys],
+            "keys": [row.key.reveal() for row in child.spec.settings.providers],
             "argv": sys.argv,
             "environment": dict(os.environ),
         }
         self._run_dir = child.spec.run_dir
         self._servers: list[asyncio.Server] = []
+        self._public: dict[int, asyncio.Server] = {}
         self._running: set[asyncio.Task[None]] = set()
 
-    def take(self, settings: Settings) -> None:
+    def take(self, update: Update) -> None:
         if BEHAVIOUR == "refuses-updates":
             raise SetupError("these are not to its taste", remedy="season them")
         if BEHAVIOUR == "trips-over-updates":
             raise KeyError("a fault")
         if BEHAVIOUR == "hangs-at-updates":
             time.sleep(1000)
-        self._about["aliases"] = sorted(settings.aliases)
+        self._about["aliases"] = sorted(update.settings.aliases)
 
     async def listen(self, child: Child) -> None:
-        for fd in child.spec.listen_fds:
-            self._servers.append(await asyncio.start_server(self._take, sock=socket.socket(fileno=fd)))
+        await self.hold({fd: fd for fd in child.spec.listen_fds})
         path = socket_path(child.spec.run_dir, child.spec.name)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
@@ -55,14 +55,25 @@ class Server:
         private.bind(path)
         self._servers.append(await asyncio.start_server(self._take, sock=private))
 
+    async def hold(self, public: Mapping[int, int | None]) -> None:
+        if BEHAVIOUR == "refuses-sockets-updates" and self._public:
+            raise SetupError("these are not to its taste")
+        for number, fd in public.items():
+            if fd is not None:
+                self._public[number] = await asyncio.start_server(self._take, sock=socket.socket(fileno=fd), backlog=4096)
+        for number in self._public.keys() - public.keys():
+            self._public.pop(number).close()
+
     async def drain(self) -> None:
-        for server in self._servers:
+        for server in (*self._servers, *self._public.values()):
             server.close()
         if self._running:
             await asyncio.wait(self._running)
 
     def _note(self, path: str) -> None:
-        Path(self._run_dir, f"asked-for-{path}").touch()
+        fresh = Path(self._run_dir, f"{os.getpid()}-{path}")
+        fresh.write_text(str(self._about["name"]))
+        fresh.replace(Path(self._run_dir, f"asked-for-{path}"))
 
     def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._answer(reader, writer))
@@ -102,7 +113,8 @@ async def main(child: Child) -> None:
         raise SetupError(f"{child.spec.name} lost its legs", remedy="find them")
     if BEHAVIOUR == "ignore-term":
         ignore_term()
-    child.ready(server.take if BEHAVIOUR.endswith("-updates") else None)
+    takes = BEHAVIOUR.endswith("-updates")
+    child.ready(server.take if takes else None, server.hold if takes else None)
     if BEHAVIOUR == "busy-in-c":
         ctypes.PyDLL(None).sleep(1000)  # holds the interpreter's lock, so that no Python thread runs
     await child.stopping.wait()

@@ -51,7 +51,12 @@ class Server:
         self.errors = folder / "stderr.txt"
         self.notices: list[dict[str, str]] = []
         self.process: subprocess.Popen[bytes] | None = None
-        self._settings: dict[str, Any] = {"server": {"port": 0, "grace": 5.0}, "models": [], "embeddings": {"enabled": False}}
+        self._settings: dict[str, Any] = {
+            "server": {"port": 0, "grace": 5.0},
+            "models": [],
+            "embeddings": {"enabled": False},
+            "data_dir": str(folder / "data"),
+        }
 
     def write(self, *, behaviour: dict[str, str] | None = None, timings: dict[str, Any] | None = None, **settings: Any) -> None:
         """What the server shall be like. ``server`` is merged into the defaults of these tests."""
@@ -135,6 +140,15 @@ class Server:
         answer = Answer(lambda: self.get(path))
         eventually(Path(self.run_dir, f"asked-for-{path.lstrip('/')}").exists)
         return answer
+
+    def in_background_at(self, name: str, seconds: int) -> "Answer":
+        """A request that takes so long, at the worker of this name."""
+        for number in range(100):
+            path = f"{seconds}.{number:03}"
+            answer = self.in_background(f"/{path}")
+            if Path(self.run_dir, f"asked-for-{path}").read_text() == name:
+                return answer
+        raise AssertionError(f"{name} gets no connection")
 
     def close(self) -> None:
         if self.process:

@@ -35,13 +35,20 @@ def test_workers_answer_while_an_engine_still_loads(server):
     assert not server.state.serving
 
 
-def test_settings_larger_than_a_pipe_reach_the_child_and_secrets_travel_in_them_alone(server):
-    keys = [{"name": f"caller-{i}", "key": f"sk-very-secret-{i:04}" + "x" * 60} for i in range(2000)]
-    server.write(server={"keys": keys})
+def test_settings_larger_than_a_pipe_reach_the_child_and_secrets_travel_in_them_alone(server, monkeypatch):
+    monkeypatch.setenv("MINE", "sk-very-secret-of-mine")
+    monkeypatch.setenv("THEIRS", "sk-very-secret-0007" + "x" * 60)
+    keys = [f"sk-very-secret-{i:04}" + "x" * 60 for i in range(2000)]
+    rows = [{"name": f"p-{i}", "url": "http://127.0.0.1:1/v1", "key": key} for i, key in enumerate(keys)]
+    callers = [{"name": "me", "key": "sk-very-secret-of-mine"}]
+    server.write(providers=rows, server={"keys": callers})
     server.serving()
     about = server.get()
     assert about["spec_bytes"] > 150_000
-    assert about["keys"] == [key["key"] for key in keys]
+    assert about["keys"] == keys
+    written = list(Path(server.script.parent, "data").rglob("*.snapshot"))
+    assert [path.stat().st_mode & 0o777 for path in written] == [0o600]
+    assert b"very-secret" not in written[0].read_bytes()
     assert "very-secret" not in str(about["argv"]) + str(about["environment"]) + server.errors.read_text()
     assert "very-secret" not in Path(server.run_dir, "state.json").read_text()
 

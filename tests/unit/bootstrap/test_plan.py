@@ -91,6 +91,13 @@ def test_only_what_a_change_touches_is_replaced(changes, touched):
     assert {p.name for p in new if p.role != "worker" and p.replaces(old[p.name])} == touched
 
 
+def test_workers_that_stay_need_only_be_told_how_many_they_are():
+    one, four = (settings(server=ServerSettings(workers=number)) for number in (1, 4))
+    assert planned("worker-0", four).follows(planned("worker-0", one))
+    assert planned("worker-0", one).follows(planned("worker-0", four))
+    assert not planned("worker-0", settings(data_dir="/other")).follows(planned("worker-0", settings()))
+
+
 def test_new_files_of_a_model_replace_its_engine():
     assert planned("engine-small", settings(), {**PATHS, "small": "/cache/v2"}).replaces(planned("engine-small", settings()))
 

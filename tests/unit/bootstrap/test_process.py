@@ -84,7 +84,9 @@ def test_what_a_child_tells():
     assert heard(lambda child: child.failed(SetupError("no legs", remedy="grow some"))) == [
         Status("failed", code="setup_error", message="no legs", remedy="grow some", setup=True)
     ]
-    assert heard(lambda child: child.failed(QueueFull("full"))) == [Status("failed", code="queue_full", message="full")]
+    assert heard(lambda child: child.failed(QueueFull("full"))) == [
+        Status("failed", code="queue_full", message="full", remedy="try again in a moment")
+    ]
 
 
 def test_new_settings_travel_as_one_line():
@@ -98,12 +100,12 @@ def test_new_settings_travel_as_one_line():
 
 
 def test_a_child_answers_each_update():
-    taken: list[Settings] = []
+    taken: list[Update] = []
 
-    def refuse(_: Settings) -> None:
+    def refuse(_: Update) -> None:
         raise ConfigError("no such file", remedy="make it", file="a.yaml", line=3)
 
-    def trip(_: Settings) -> None:
+    def trip(_: Update) -> None:
         raise KeyError
 
     update = Update(7, SPEC.settings)
@@ -111,7 +113,7 @@ def test_a_child_answers_each_update():
         Status("ready", takes_updates=True),
         Status("updated", epoch=7),
     ]
-    assert taken == [SPEC.settings]
+    assert taken == [update]
     refused = heard(lambda child: (child.ready(refuse), child.update(update)))[1]
     assert (refused.state, refused.epoch, refused.setup) == ("refused", 7, True)
     assert (refused.message, refused.remedy) == ("a.yaml:3: no such file", "make it")

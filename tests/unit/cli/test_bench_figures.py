@@ -64,7 +64,7 @@ def test_a_level_for_people_fits_a_terminal_and_hides_no_doubt():
     assert max(map(len, shown)) <= 80
     text = "\n".join(shown)
     assert "8 at once: 200 calls in 10.0 s, 20.00 calls/s, 240.0 tokens/s" in text
-    for words in ("failed: 1 x status 429 queue_full", "3 calls were not finished", "itself used 95% of a core"):
+    for words in ("failed: 1 x status 429 queue_full", "3 calls were cut", "itself used 95% of a core"):
         assert words in text
     assert "too few" not in text
 

@@ -7,8 +7,8 @@ import pytest
 from antiphon.cli.bench import _levels
 from antiphon.cli.bench_figures import Level
 from antiphon.cli.bench_load import HOPELESS, Bench, Bounds, Target
-from antiphon.core.errors import AntiphonError, UpstreamUnreachable
-from antiphon.testing import Cut, Event, Gate, MockUpstream
+from antiphon.core.errors import AntiphonError, UpstreamTimeout, UpstreamUnreachable
+from antiphon.testing import Cut, Event, Gate, Hang, MockUpstream
 from antiphon.testing.recorded_request import RecordedRequest
 from antiphon.testing.steps import Step
 from antiphon.transport.client import Origin
@@ -74,6 +74,27 @@ def test_a_server_that_only_fails_is_not_asked_for_ever(upstream):
     level = measure(target(upstream), concurrency=2, bounds=Bounds(100_000, 60.0))
     assert level.calls == 0
     assert HOPELESS <= sum(level.errors.values()) <= HOPELESS + 1
+
+
+def test_calls_that_take_too_long_are_cut_and_counted_and_the_level_ends(upstream):
+    upstream.chat("a", times=4)
+    upstream.script(Hang(), times=None)
+    level = measure(target(upstream), concurrency=2, bounds=Bounds(1_000_000, 0.5, timeout=0.3))
+    assert level.calls == 4
+    assert level.unfinished >= 2
+    assert level.errors == {}
+    assert level.seconds < 5
+
+
+def test_a_server_that_says_nothing_is_told_at_once(upstream):
+    upstream.script(Hang(), times=None)
+
+    async def warm_up() -> None:
+        await Bench(target(upstream)).warm_up(0.2)
+
+    with pytest.raises(UpstreamTimeout, match=r"within 0\.2 s") as caught:
+        asyncio.run(warm_up())
+    assert "--timeout" in caught.value.remedy
 
 
 def test_what_is_under_way_when_it_is_stopped_is_left_out(upstream):

@@ -52,6 +52,13 @@ def test_the_end_and_a_change_of_work_are_always_told(lines, screen):
     ]
 
 
+def test_the_end_is_told_once_however_often_it_is_reported(lines, screen):
+    for _ in range(6):
+        lines(10, 10, "model.gguf")
+    lines(10, 10, "other.gguf")
+    assert screen.getvalue().splitlines() == ["model.gguf: 0.0 kB of 0.0 kB (100%)", "other.gguf: 0.0 kB of 0.0 kB (100%)"]
+
+
 def test_on_a_terminal_a_bar_is_drawn(screen, clock):
     with RichProgress(Console(file=screen, force_terminal=True, width=120), clock) as progress:
         progress(50_000_000, 100_000_000, "downloading [x]")

@@ -58,11 +58,12 @@ def test_what_is_served_and_how_to_call_it(monkeypatch):
 
 def test_keys_are_asked_for_but_not_shown_and_another_port_is_named():
     settings = Settings(server=ServerSettings(keys=(KeySettings("a", Secret("sk-1")),)))
-    _, chat, curl, sdk = told(settings, Notice("serving", text="http://127.0.0.1:9"))
+    _, export, chat, curl, sdk = told(settings, Notice("serving", text="http://127.0.0.1:9"))
+    assert export.strip().startswith("export ANTIPHON_API_KEY=...")
     assert chat.endswith("--url http://127.0.0.1:9")
     assert '-H "authorization: Bearer $ANTIPHON_API_KEY"' in curl
-    assert sdk.endswith('api_key="...")')
-    assert "sk-1" not in chat + curl + sdk
+    assert sdk.endswith('api_key=os.environ["ANTIPHON_API_KEY"])')
+    assert "sk-1" not in export + chat + curl + sdk
 
 
 def test_a_model_that_failed_is_not_offered():

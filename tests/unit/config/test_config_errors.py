@@ -241,7 +241,7 @@ BAD = {
     "undefined anchor": ("server: *nobody\n", 1, 9, "", "undefined alias", ""),
     "colon in a value": ("server: a: b\n", 1, 10, "", "mapping values are not allowed", "indentation"),
     "control character": ("server:\n  host: a\x01b\n", 2, 0, "", "control character", "remove it"),
-    "nested too deeply": ("a: " + "[" * 3000, 1, 0, "", "nested too deeply", ""),
+    "nested too deeply": ("a: " + "[" * 3000, 1, 34, "", "nested too deeply", "close the brackets"),
     "not UTF-8": (b"server:\n  host: \xff\xfe\n", 2, 0, "", "not UTF-8", "save it as UTF-8"),
     "empty file": (b" \n", 0, 0, "", "the file is empty", "remove it"),
 }
@@ -253,8 +253,80 @@ def test_a_wrong_configuration_is_refused_by_place_name_and_remedy(tmp_path, tex
     assert not isinstance(error, ConfigErrors), str(error)
     assert (error.line, error.column, error.key) == (line, column, key), str(error)
     assert message in error.message
+    assert error.remedy
     assert remedy in error.remedy
     assert error.message in str(error)
+
+
+EVERYTHING_WRONG = """\
+server:
+  prot: 1
+  workers: many
+  tls_cert: gone.crt
+  keys:
+    - {name: me, key_file: gone.key}
+    - {name: me, key: "${NOT_SET}"}
+providers:
+  - {name: a, url: "http://one/v1", models: [one]}
+  - {name: b, ur: "http://two/v1", models: [two]}
+  - {name: a, url: "http://three/v1", models: [{name: [three]}], tmeout: 3}
+  - 7
+  - {name: d, url: "http://four/v1", modles: [four]}
+aliases:
+  lost: nobody
+  twice: [two, none]
+  left: three
+  over: four
+  round: about
+  about: round
+"""
+
+
+def test_every_kind_of_error_is_told_at_once_each_with_its_line(tmp_path):
+    error = error_of(tmp_path, EVERYTHING_WRONG)
+    assert isinstance(error, ConfigErrors)
+    told = [(each.line, each.key) for each in error.errors]
+    assert told == [
+        (2, "server.prot"),
+        (3, "server.workers"),
+        (4, "server.tls_cert"),
+        (6, "server.keys[0].key_file"),
+        (7, "server.keys[1].name"),
+        (7, "server.keys[1].key"),
+        (10, "providers[1].url"),
+        (10, "providers[1].ur"),
+        (11, "providers[2].name"),
+        (11, "providers[2].models[0].name"),
+        (11, "providers[2].tmeout"),
+        (12, "providers[3]"),
+        (13, "providers[4].modles"),
+        (15, "aliases.lost"),
+        (16, "aliases.twice"),
+        (19, "aliases.round"),
+    ]
+    assert all(each.file and each.remedy for each in error.errors)
+
+
+def test_what_could_not_be_read_brings_no_second_error(tmp_path):
+    text = "providers:\n  - {name: a, url: nowhere, models: [one]}\n  - {name: b, url: 'http://two/v1', modles: [two]}\n"
+    error = error_of(tmp_path, text + "aliases: {x: one, y: two, z: a/one, w: b/two}\n")
+    assert isinstance(error, ConfigErrors)
+    assert [each.key for each in error.errors] == ["providers[0].url", "providers[1].modles"]
+
+
+def test_a_path_of_a_stranger_is_told_beside_other_errors(tmp_path):
+    error = error_of(tmp_path, "data_dir: ~nobody-there/data\nserver: {prot: 1}\n")
+    assert isinstance(error, ConfigErrors)
+    assert [each.key for each in error.errors] == ["data_dir", "server.prot"]
+
+
+@pytest.mark.parametrize(("below", "words"), [("", "and it is no folder"), ("/deep/er", "taken is no folder")])
+def test_a_folder_that_is_a_file_is_told_with_its_line(tmp_path, below, words):
+    (tmp_path / "taken").touch()
+    error = error_of(tmp_path, f"server: {{port: 0}}\ndata_dir: ./taken{below}\n")
+    assert (error.line, error.key) == (2, "data_dir")
+    assert words in error.message
+    assert "move that file away" in error.remedy
 
 
 def test_all_errors_are_shown_together_in_the_order_of_the_file(tmp_path):

@@ -415,7 +415,10 @@ servers = st.builds(
     log_calls=st.booleans(),
     event_spill_mb=st.integers(1, 9999),
     tls_cert=names,
+    keys_file=names,
     tls_key=names,
+    proxy_protocol=st.sampled_from(["none", "v1", "v2", "both"]),
+    trusted_proxies=st.lists(st.sampled_from(["10.0.0.0/8", "::1"]), max_size=2).map(tuple),
     keys=st.lists(st.builds(KeySettings, name=names, key=secrets), max_size=2).map(tuple),
 )
 local_models = st.builds(

@@ -12,6 +12,7 @@ from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
 from antiphon.gateway import pipeline
 from antiphon.gateway.exchange import Exchange
+from antiphon.gateway.key_table import KeyTable
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.pipeline import InFlight, Pipeline
 from antiphon.testing import Event, FakeModel, Hang
@@ -187,7 +188,7 @@ def test_an_unknown_stage_is_a_mistake_of_the_composition() -> None:
 
 
 def test_keys_tell_whose_call_it_is() -> None:
-    door = Door(FakeModel("p/m"), identify=pipeline.identify(KeyRing([("alice", "sk-a")])))
+    door = Door(FakeModel("p/m"), identify=pipeline.identify(KeyRing(KeyTable.of_keys([("alice", "sk-a")]))))
     event = door.call(headers={b"authorization": b"Bearer sk-a"})
     assert event is not None
     assert event.principal == "alice"

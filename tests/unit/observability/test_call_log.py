@@ -37,6 +37,14 @@ class Sink:
         return [json.loads(line) for line in self.data.splitlines()]
 
 
+def test_the_callers_address_is_told_where_it_is_known():
+    sink = Sink()
+    log = CallLog(sink)
+    log.call_finished(msgspec.structs.replace(EVENT, client="192.0.2.7"))
+    log.close()
+    assert sink.records[0]["client"] == "192.0.2.7"
+
+
 def test_a_call_becomes_one_line_of_json():
     sink = Sink()
     log = CallLog(sink)

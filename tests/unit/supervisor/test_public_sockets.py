@@ -20,32 +20,77 @@ def port_of(fd: int) -> int:
         return sock.getsockname()[1]
 
 
+def all_of(shares: dict[str, tuple[int, ...]]) -> list[int]:
+    return [fd for share in shares.values() for fd in share]
+
+
+def listens(fd: int) -> bool:
+    with socket.socket(fileno=os.dup(fd)) as sock:
+        return bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
+
+
 def test_each_worker_has_a_socket_of_its_own_on_the_same_port(sockets):
-    shares = sockets.shares(3)
-    fds = [fd for share in shares for fd in share]
-    assert [len(share) for share in shares] == [1, 1, 1]
+    shares = sockets.deal("abc", {}, listening=True)
+    fds = all_of(shares)
+    assert [len(share) for share in shares.values()] == [1, 1, 1]
     assert len(set(fds)) == 3
     assert {port_of(fd) for fd in fds} == {sockets.port}
+    assert all(map(listens, fds))
     assert sockets.address == f"http://127.0.0.1:{sockets.port}"
 
 
-def test_fewer_workers_share_all_sockets_so_that_no_connection_is_lost(sockets):
-    fds = {fd for share in sockets.shares(3) for fd in share}
-    shares = sockets.shares(2)
-    assert [len(share) for share in shares] == [2, 1]
-    assert {fd for share in shares for fd in share} == fds
+def test_whoever_stays_keeps_its_sockets_and_gets_those_of_who_leaves(sockets):
+    before = sockets.deal("abcd", {}, listening=True)
+    after = sockets.deal("ac", before, listening=False)
+    assert sorted(all_of(after)) == sorted(all_of(before))
+    assert set(after["a"]) > set(before["a"])
+    assert set(after["c"]) > set(before["c"])
+    assert [len(share) for share in after.values()] == [2, 2]
+    alone = sockets.deal("c", after, listening=False)
+    assert sorted(alone["c"]) == sorted(all_of(before))
+
+
+def test_new_workers_get_new_sockets_that_do_not_listen_yet_or_those_that_others_have_too_many_of(sockets):
+    before = sockets.deal("a", {}, listening=True)
+    after = sockets.deal("ab", before, listening=False)
+    assert after["a"] == before["a"]
+    assert not listens(after["b"][0])
+    alone = sockets.deal("a", after, listening=False)
+    again = sockets.deal("xay", alone, listening=False)
+    assert [len(share) for share in again.values()] == [1, 1, 1]
+    assert len(all_of(alone)) == 2
+    assert set(all_of(alone)) < set(all_of(again))
+
+
+def test_the_number_of_sockets_is_that_of_the_most_workers_there_were(sockets):
+    shares = sockets.deal("a", {}, listening=True)
+    for _ in range(5):
+        shares = sockets.deal("abcd", shares, listening=False)
+        shares = sockets.deal("b", shares, listening=False)
+    assert len(set(all_of(shares))) == 4
 
 
 def test_a_share_stays_the_same(sockets):
-    assert sockets.shares(2) == sockets.shares(2)
+    shares = sockets.deal("ab", {}, listening=True)
+    assert sockets.deal("ab", shares, listening=False) == shares
+    assert sockets.deal("ba", shares, listening=False) == shares
 
 
-def test_sockets_without_a_worker_are_closed(sockets):
-    first, second = sockets.shares(2)
-    sockets.close_unused(set(first))
-    assert sockets.shares(1) == [first]
+def test_a_socket_that_two_had_for_a_while_belongs_to_one(sockets):
+    a, b = sockets.deal("ab", {}, listening=True).values()
+    shares = sockets.deal("ab", {"a": (*a, *b), "b": b}, listening=False)
+    assert sorted(all_of(shares)) == sorted((*a, *b))
+    assert [len(share) for share in shares.values()] == [1, 1]
+
+
+def test_of_sockets_without_a_worker_those_without_a_connection_are_closed_and_the_others_told(sockets):
+    first = sockets.deal("a", {}, listening=True)["a"]
+    second = sockets.deal("ab", {"a": first}, listening=False)["b"]
+    assert sockets.orphans(set(first)) == ()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(second[0])
+    assert sockets.orphans(set()) == first
+    assert listens(first[0])
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -71,7 +71,9 @@ async def _asked(question: Question, patience: float) -> Answer | AntiphonError:
         async with asyncio.timeout(patience):
             return await future
     except TimeoutError:
-        return UpstreamTimeout(f"{question.origin} gave no answer within {patience:g} s")
+        return UpstreamTimeout(
+            f"{question.origin} gave no answer within {patience:g} s", remedy="see whether it is stopped or busy"
+        )
     except AntiphonError as error:
         return error
     finally:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from antiphon.bootstrap.doctor.subject import Finding, Subject
 from antiphon.config import ProviderSettings, Settings
 from antiphon.config.consistency import LOOPBACK
+from antiphon.config.keys_file import key_rows
 from antiphon.core.errors import ConfigError
 
 _OF_A_KEY = re.compile(r"(providers|server\.keys)\[\d+\]\.(key|key_file|headers\..*)")
@@ -48,6 +49,11 @@ def permissions(subject: Subject) -> Iterator[Finding]:
             fine = False
             what = f"{file} may be changed by other users (mode {mode:o})"
             yield Finding("permissions", "warning", what, f'run "chmod go-w {file}"')
+    callers = Path(subject.settings.server.keys_file)
+    if subject.settings.server.keys_file and callers.exists() and (mode := _mode(callers)) & _OTHERS_WRITE:
+        fine = False
+        what = f"{callers} may be changed by other users (mode {mode:o}), who could let themselves in"
+        yield Finding("permissions", "warning", what, f'run "chmod go-w {callers}"')
     if fine:
         count = len(key_files)
         yield Finding("permissions", "ok", f"nobody else may change the settings or read the {count} key file(s)" if count else
@@ -61,10 +67,14 @@ def keys(subject: Subject) -> Iterator[Finding]:
         return
     for index, provider in enumerate(subject.settings.providers):
         yield _key_of(provider, subject.loaded.origins, index)
-    count = len(subject.settings.server.keys)
-    yield Finding(
-        "keys", "ok", f"{count} key(s) for callers" if count else "no keys for callers: whoever reaches the port may call"
-    )
+    count = len(key_rows(subject.settings.server))
+    yield Finding("keys", "ok", f"{count} key(s) for callers" if count else _without_keys(subject.settings))
+
+
+def _without_keys(settings: Settings) -> str:
+    if settings.server.keys_file:
+        return f"{settings.server.keys_file} holds no keys for callers yet: nobody may call"
+    return "no keys for callers: whoever reaches the port may call"
 
 
 def _key_of(provider: ProviderSettings, origins: dict[str, str], index: int) -> Finding:

@@ -6,11 +6,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from antiphon.bootstrap.address import own_url
-from antiphon.bootstrap.doctor.asking import Answer, ask
+from antiphon.bootstrap.doctor.asking import PATIENCE, Answer, ask
 from antiphon.bootstrap.doctor.subject import Finding, Subject
+from antiphon.bootstrap.own_trust import untrusted
 from antiphon.bootstrap.run_folders import RunFolder, run_folders
 from antiphon.config import ServerSettings
-from antiphon.core.errors import AntiphonError, ConfigError, PortBusy
+from antiphon.core.errors import AntiphonError, ConfigError, PortBusy, UpstreamTimeout
 from antiphon.core.processes import ServerState
 from antiphon.transport.client import Origin, Route
 from antiphon.transport.holders import holder_of
@@ -55,13 +56,22 @@ def server(subject: Subject) -> Iterator[Finding]:
     base = parts.path.rstrip("/").removesuffix("/v1")
     try:
         health = _health(ask(origin, f"{base}/health"))
+        if health is None:
+            yield Finding("server", "error", f"what answers at {origin} is not an Antiphon server", "correct --url")
+        else:
+            yield _readiness(f"Antiphon {health.version} at {origin}", ask(origin, f"{base}/ready"))
     except AntiphonError as error:
-        yield Finding("server", "error", error.message, 'start one with "antiphon serve", or correct --url')
-        return
-    if health is None:
-        yield Finding("server", "error", f"what answers at {origin} is not an Antiphon server", "correct --url")
-        return
-    yield _readiness(f"Antiphon {health.version} at {origin}", ask(origin, f"{base}/ready"))
+        yield _unanswered(origin, error)
+
+
+def _unanswered(origin: Origin, error: AntiphonError) -> Finding:
+    if distrust := untrusted(error.__cause__):
+        words, remedy = distrust
+        return Finding("server", "error", f"the server at {origin} cannot be talked to safely: {words}", remedy)
+    if isinstance(error, UpstreamTimeout):
+        remedy = "it is stopped (kill -CONT goes on with it) or hangs: see its log, or start it again"
+        return Finding("server", "error", f"the server at {origin} takes connections and says nothing for {PATIENCE:g} s", remedy)
+    return Finding("server", "error", error.message, 'start one with "antiphon serve", or correct --url')
 
 
 def running(server: ServerSettings) -> RunFolder | None:
@@ -73,15 +83,23 @@ def running(server: ServerSettings) -> RunFolder | None:
 def _held(server: ServerSettings, error: PortBusy) -> Iterator[Finding]:
     holder = holder_of(server.port)
     origin = Origin.parse(own_url(server))
+    folder = running(server)
+    if server.proxy_protocol != "none" and folder is not None and folder.state is not None:  # it answers its load balancers alone
+        name = f"port {server.port} on {server.host} is held by a running Antiphon (pid {folder.state.pid})"
+        yield _state(name, folder.state)
+        return
     try:
         health = _health(ask(origin, "/health", _UNVERIFIED))
-    except AntiphonError:  # whoever it is, it does not speak HTTP
+    except AntiphonError as problem:  # whoever it is, it does not speak HTTP, or it is stopped
         health = None
+        if folder is not None and folder.state is not None and isinstance(problem, UpstreamTimeout):
+            what = f"{error.message} by a running Antiphon (pid {folder.state.pid}), which says nothing for {PATIENCE:g} s"
+            yield Finding("port", "error", what, "it is stopped (kill -CONT goes on with it) or hangs: see its log")
+            return
     if health is None:
         by = f" by {holder}" if holder else ", by whom cannot be seen"
         yield Finding("port", "error", f"{error.message}{by}", "stop that program, or set server.port to another")
         return
-    folder = running(server)
     known = folder.state if folder else None
     by = f" (pid {known.pid})" if known else f" ({holder})" if holder else ""
     name = f"port {server.port} on {server.host} is held by a running Antiphon {health.version}{by}"

@@ -1,5 +1,5 @@
-"""What the workers of one machine share, kept by one process of its own: the ledger.
+"""What the workers of one machine share, kept by one process of its own: the ledger and the breaker board.
 
-``book`` decides and ``service`` talks, without a socket; ``server`` is the coordinator's end, ``client`` with ``link`` a worker's,
-and ``journal`` keeps what must survive ``kill -9``.
+``ledger`` and ``breakers`` decide and talk, without a socket; ``server`` is the coordinator's end, ``link`` a worker's, and
+``framing`` what goes between them.
 """

@@ -7,8 +7,11 @@ import random
 from typing import Final
 
 from antiphon.core.errors import SetupError
-from antiphon.dispatch.coordinator.client import HEARTBEAT, CoordinatorLedger
-from antiphon.dispatch.coordinator.messages import FromWorker, Malformed, frame, from_coordinator
+from antiphon.dispatch.coordinator.alarm import Alarm
+from antiphon.dispatch.coordinator.breakers.worker_board import WorkerBoard
+from antiphon.dispatch.coordinator.framing import Malformed, frame, from_coordinator
+from antiphon.dispatch.coordinator.ledger.client import HEARTBEAT, CoordinatorLedger
+from antiphon.dispatch.coordinator.party import Message, Party
 
 FIRST_PAUSE: Final = 0.02
 LAST_PAUSE: Final = 0.5
@@ -24,19 +27,19 @@ log = logging.getLogger(__name__)
 
 
 class CoordinatorLink(asyncio.Protocol):
-    """Connects a ledger with the Unix socket at ``path``. Make it on the running loop, and close it."""
+    """Connects a ledger, and a breaker board, with the Unix socket at ``path``. Make it on the running loop, and close it."""
 
-    def __init__(self, ledger: CoordinatorLedger, path: str) -> None:
+    def __init__(self, ledger: CoordinatorLedger, path: str, board: WorkerBoard | None = None) -> None:
         self._ledger = ledger
+        self._parties: tuple[Party, ...] = (ledger,) if board is None else (ledger, board)
         self._path = path
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._frames = from_coordinator()
         self._broken = asyncio.Event()
-        self._soon = False
-        self._timer: asyncio.TimerHandle | None = None
-        self._due = 0.0
-        ledger.attach(self)
+        self._alarm = Alarm(self._flush)
+        for party in self._parties:
+            party.attach(self)
         self._beats = self._loop.call_later(HEARTBEAT / 2, self._beat)
         self._task = self._loop.create_task(self._keep_connected(), name="coordinator-link")
 
@@ -59,65 +62,54 @@ class CoordinatorLink(asyncio.Protocol):
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
         self._beats.cancel()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.cancel()
         if self._transport is not None:
             self._ledger.leave()
             self._transport.close()
 
-    # the ledger's Link
+    # the parties' Link
 
-    def send(self, message: FromWorker) -> None:
+    def send(self, message: Message) -> None:
         if self._transport is not None:
             self._transport.write(frame(message))
 
     def wake(self, delay: float) -> None:
-        if self._soon:
-            return
-        if delay <= 0.0:
-            self._soon = True
-            self._loop.call_soon(self._flush)
-            return
-        due = self._loop.time() + delay
-        if self._timer is None:
-            self._due, self._timer = due, self._loop.call_later(delay, self._flush)
-        elif due < self._due:
-            self._timer.cancel()
-            self._due, self._timer = due, self._loop.call_later(delay, self._flush)
+        self._alarm.set(delay)
 
     # asyncio's protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]  # uvloop's own class
         self._frames = from_coordinator()
-        self._ledger.connected()
+        for party in self._parties:
+            party.connected()
 
     def data_received(self, data: bytes) -> None:
         try:
             for message in self._frames.feed(data):
-                self._ledger.received(message)
+                for party in self._parties:
+                    party.received(message)
         except Malformed as error:
-            log.error("the coordinator sent what is no message of the ledger (%s); connecting again", error)
+            log.error("the coordinator sent what is no message of ours (%s); connecting again", error)
             if self._transport is not None:
                 self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._ledger.lost()
+        for party in self._parties:
+            party.lost()
         self._broken.set()
 
     def _flush(self) -> None:
-        self._soon = False
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._transport is not None and self._transport.get_write_buffer_size() <= MAX_UNSENT:
-            self._ledger.flush()
+        if self._transport is None or self._transport.get_write_buffer_size() <= MAX_UNSENT:
+            for party in self._parties:
+                party.flush()
 
     def _beat(self) -> None:
         self._beats = self._loop.call_later(HEARTBEAT / 2, self._beat)
         if self._transport is None or self._transport.get_write_buffer_size() <= MAX_UNSENT:
-            self._ledger.beat()
+            for party in self._parties:
+                party.beat()
 
     async def _keep_connected(self) -> None:
         pause = FIRST_PAUSE

@@ -5,11 +5,16 @@ import logging
 import socket
 from typing import Final
 
+import msgspec
+
 from antiphon.core.ports import Clock
-from antiphon.dispatch.coordinator.book import Book
-from antiphon.dispatch.coordinator.journal import Journal
-from antiphon.dispatch.coordinator.messages import FromCoordinator, Malformed, frame, from_workers
-from antiphon.dispatch.coordinator.service import CoordinatorStats, LedgerService
+from antiphon.dispatch.coordinator.breakers.messages import BoardHello, BoardTold
+from antiphon.dispatch.coordinator.breakers.service import BoardService, BoardServiceStats, first_trial
+from antiphon.dispatch.coordinator.framing import Malformed, frame, from_workers
+from antiphon.dispatch.coordinator.ledger.book import Book
+from antiphon.dispatch.coordinator.ledger.journal import Journal
+from antiphon.dispatch.coordinator.ledger.service import LedgerService, LedgerServiceStats
+from antiphon.dispatch.coordinator.party import Message
 
 LEASE: Final = 10.0
 """Seconds of silence after which everything that a worker holds is free again."""
@@ -23,8 +28,15 @@ MAX_UNREAD: Final = 16 << 20
 log = logging.getLogger(__name__)
 
 
-class LedgerServer:
-    """Serves the ledger to the workers of this machine. Make it on the running loop, and close it."""
+class CoordinatorStats(msgspec.Struct, frozen=True):
+    """How the coordinator is doing."""
+
+    ledger: LedgerServiceStats
+    board: BoardServiceStats
+
+
+class CoordinatorServer:
+    """Serves the ledger and the breaker board to the workers of this machine. Make it on the running loop, and close it."""
 
     def __init__(self, journal: Journal, clock: Clock, *, lease: float = LEASE) -> None:
         self._journal = journal
@@ -32,6 +44,7 @@ class LedgerServer:
         book.load(journal.rows, clock.time(), clock.monotonic())
         journal.rows = []
         self.service = LedgerService(book, clock, journal.append)
+        self.board = BoardService(clock, first_trial(book.epoch))
         self._loop = asyncio.get_running_loop()
         self._server: asyncio.Server | None = None
         self._peers: set[_Peer] = set()
@@ -40,11 +53,11 @@ class LedgerServer:
 
     async def listen(self, sock: socket.socket) -> None:
         """Take workers' connections from a listening Unix socket."""
-        self._server = await self._loop.create_unix_server(lambda: _Peer(self.service, self._peers), sock=sock)
+        self._server = await self._loop.create_unix_server(lambda: _Peer(self.service, self.board, self._peers), sock=sock)
 
     def stats(self) -> CoordinatorStats:
-        """How the ledger is doing."""
-        return self.service.stats()
+        """How the coordinator is doing."""
+        return CoordinatorStats(self.service.stats(), self.board.stats())
 
     async def alone(self) -> None:
         """Wait until no worker is connected."""
@@ -63,6 +76,7 @@ class LedgerServer:
     def _tick(self) -> None:
         self._timer = self._loop.call_later(TICK, self._tick)
         self.service.tick()
+        self.board.tick()
         if not self._peers:
             self._alone.set()
 
@@ -70,8 +84,9 @@ class LedgerServer:
 class _Peer(asyncio.Protocol):
     """A worker's connection."""
 
-    def __init__(self, service: LedgerService, peers: set["_Peer"]) -> None:
+    def __init__(self, service: LedgerService, board: BoardService, peers: set["_Peer"]) -> None:
         self._service = service
+        self._board = board
         self._peers = peers
         self._frames = from_workers()
         self._transport: asyncio.Transport | None = None
@@ -83,22 +98,26 @@ class _Peer(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             for message in self._frames.feed(data):
-                self._service.received(self, message)
+                if isinstance(message, BoardHello | BoardTold):
+                    self._board.received(self, message)
+                else:
+                    self._service.received(self, message)
         except Malformed as error:
-            log.error("a worker sent what is no message of the ledger (%s); its connection is closed", error)
+            log.error("a worker sent what is no message of ours (%s); its connection is closed", error)
             self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._peers.discard(self)
         self._transport = None
         self._service.lost(self)
+        self._board.lost(self)
 
-    def send(self, message: FromCoordinator) -> None:
+    def send(self, message: Message) -> None:
         if self._transport is None:
             return
         self._transport.write(frame(message))
         if self._transport.get_write_buffer_size() > MAX_UNREAD:
-            log.warning("a worker does not read what the ledger answers; its connection is closed")
+            log.warning("a worker does not read what the coordinator answers; its connection is closed")
             self._transport.abort()
 
     def close(self) -> None:

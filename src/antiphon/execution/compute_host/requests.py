@@ -9,6 +9,7 @@ import msgspec
 
 from antiphon.core.errors import ContextOverflow, InvalidRequest, UnsupportedParameter
 from antiphon.execution.compute_host.limits import ComputeLimits
+from antiphon.execution.wire.wrong_values import WrongValue
 
 _FIELDS = ("model", "input", "encoding_format", "dimensions", "user")
 _FORMATS = ("float", "base64")
@@ -39,8 +40,10 @@ def parse(body: bytes, dimensions: int, limits: ComputeLimits) -> EmbeddingReque
     """Read a request for an encoder of so many dimensions. Raises InvalidRequest, UnsupportedParameter or ContextOverflow."""
     try:
         given = _decode_fields(body)
+    except msgspec.ValidationError as error:
+        raise WrongValue.of(error).error() from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"the request body is not a JSON object: {error}", remedy="send a JSON object") from error
+        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send one JSON object in UTF-8") from error
     except RecursionError:
         raise InvalidRequest("the request body is nested too deeply", remedy="send a flatter JSON object") from None
     for name in given:
@@ -82,7 +85,7 @@ def _texts(value: Any) -> tuple[str, ...]:
             "`input` is neither a text nor a list of texts", remedy="give a text, or a list of texts", param="input"
         )
     if not value:
-        raise InvalidRequest("`input` is an empty list", remedy="give at least one text", param="input")
+        raise InvalidRequest("`input` is an empty list", remedy="put at least one text into it", param="input")
     return tuple(_text(text, f"input[{index}]") for index, text in enumerate(value))
 
 
@@ -96,7 +99,8 @@ def _text(value: Any, place: str) -> str:
     if not isinstance(value, str):
         raise InvalidRequest(f"`{place}` is not a text", remedy="give strings", param=place)
     if not value:
-        raise InvalidRequest(f"`{place}` is empty", remedy="leave it out, or give at least one character", param=place)
+        remedy = "take it out of the list, or give it a character at least" if "[" in place else "give at least one character"
+        raise InvalidRequest(f"`{place}` is empty, so it has no embedding", remedy=remedy, param=place)
     return value
 
 

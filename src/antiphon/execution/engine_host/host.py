@@ -36,9 +36,9 @@ MAX_PREPARING = 256
 
 _POSTS = {"/v1/chat/completions": Preparation.chat, "/v1/completions": Preparation.completion}
 _REFUSALS = {
-    400: "the bytes received are not an HTTP/1.1 request",
-    408: "the request did not arrive in time",
-    431: "the request's headers are too large",
+    400: ("the bytes received are not an HTTP/1.1 request", "send well-formed HTTP/1.1"),
+    408: ("the request did not arrive in time", "send it at once"),
+    431: ("the request's headers are too large", "send smaller headers"),
 }
 _encode = msgspec.json.Encoder().encode
 
@@ -244,7 +244,8 @@ class _Waiting:
 
 def refuse(status: int, responder: Responder) -> None:
     """Answer what never became a request: 400 malformed, 408 too slow, 413 and 431 too large."""
-    error = PayloadTooLarge(remedy="send less") if status == 413 else InvalidRequest(_REFUSALS.get(status, _REFUSALS[400]))
+    what, remedy = _REFUSALS.get(status, _REFUSALS[400])
+    error = PayloadTooLarge() if status == 413 else InvalidRequest(what, remedy=remedy)
     responder.send(status, ((b"content-type", b"application/json"),), render(error, "")[1])
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from antiphon.core.errors import InvalidRequest, UnsupportedParameter
 from antiphon.execution.engine_host.fields import REFUSED_CHAT, REFUSED_COMPLETION, Refusal, check_names, unknown_field
+from antiphon.execution.wire.wrong_values import WrongValue
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -121,9 +122,6 @@ class CompletionRequest(SamplingRequest, frozen=True, kw_only=True):
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _CHAT = msgspec.json.Decoder(ChatRequest)
 _COMPLETION = msgspec.json.Decoder(CompletionRequest)
-_PATH = re.compile(r"(?s)(.*?)(?: - at `(\$.*)`)?$")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-_MISSING = re.compile(r"Object missing required field `(.*)`")
 _NESTED: dict[str, type[msgspec.Struct]] = {
     "messages": Message,
     "function": FunctionCall,
@@ -164,24 +162,11 @@ def _decode(body: bytes, decoder: msgspec.json.Decoder[R], shape: type[R], refus
 
 
 def _invalid(error: msgspec.ValidationError) -> InvalidRequest:
-    """The error of the JSON library as ours: field path first, then what is wrong, then what to do."""
-    found = _PATH.fullmatch(str(error))
-    assert found is not None
-    text, place = found.group(1), (found.group(2) or "$")[1:].lstrip(".")
-    if missing := _MISSING.fullmatch(text):
-        path = f"{place}.{missing.group(1)}".lstrip(".")
-        return InvalidRequest(f"`{path}` is missing", remedy="add it", param=path)
-    if unknown := _UNKNOWN.fullmatch(text):
-        name = unknown.group(1)
-        noun = re.sub(r"\[\d+\]$", "", place).rpartition(".")[2]
-        return unknown_field(name, f"{place}.{name}".lstrip("."), _NESTED[noun].__struct_fields__)
-    if not place:
-        return InvalidRequest(f"the body is wrong: {_plain(text)}", remedy="send one JSON object")
-    return InvalidRequest(f"`{place}` is wrong: {_plain(text)}", remedy="give a value of that type, or leave it out", param=place)
-
-
-def _plain(text: str) -> str:
-    return (text[:1].lower() + text[1:]).replace(" | null", "")
+    wrong = WrongValue.of(error)
+    if wrong.unknown:
+        noun = re.sub(r"\[\d+\]$", "", wrong.place).rpartition(".")[2]
+        return unknown_field(wrong.unknown, wrong.below(wrong.unknown), _NESTED[noun].__struct_fields__)
+    return wrong.error()
 
 
 def _check_message(message: Message, path: str) -> None:

@@ -73,7 +73,8 @@ class OpenVinoBatch:
             config = generation_config(params, self._end_ids, self._eos_id, seed)
             self._handles[ticket] = self._pipeline.add_request(ticket, tensor, config)
         except (RuntimeError, TypeError, ValueError) as error:
-            raise InvalidRequest(f"the engine refuses the sampling parameters: {str(error).splitlines()[-1]}") from error
+            what = f"the engine refuses the sampling parameters: {str(error).splitlines()[-1]}"
+            raise InvalidRequest(what, remedy="change them, or leave them out") from error
         if params.logprobs:
             self._with_logprobs.add(ticket)
 

@@ -105,13 +105,16 @@ class OpenVinoEngine:
     def _check(self, prompt: Sequence[int], params: SamplingParams) -> None:
         info, length = self._info, len(prompt)
         if params.adapter is not None:
-            raise UnsupportedParameter(f'model "{info.model}" has no adapter "{params.adapter}"; known: none', param="adapter")
+            what = f'model "{info.model}" has no adapter "{params.adapter}"'
+            raise UnsupportedParameter(what, remedy="leave it out: it has none", param="adapter")
         if params.max_tokens < 1 or params.n < 1:
-            raise InvalidRequest(f"max_tokens ({params.max_tokens}) and n ({params.n}) must be at least 1")
+            raise InvalidRequest(f"max_tokens is {params.max_tokens} and n is {params.n}", remedy="give at least 1 for each")
         if not length:
             raise InvalidRequest("the prompt is empty", remedy="give at least one token")
         if min(prompt) < 0 or max(prompt) >= info.vocabulary:
-            raise InvalidRequest(f"the prompt has a token that is not in the vocabulary (0 to {info.vocabulary - 1})")
+            raise InvalidRequest(
+                "the prompt has a token that is not in the vocabulary", remedy=f"give tokens from 0 to {info.vocabulary - 1}"
+            )
         if length >= info.context_length:
             raise ContextOverflow(
                 f'the prompt has {length} tokens; the context of model "{info.model}" holds {info.context_length} with the answer',
@@ -171,7 +174,8 @@ def _make_sure_of_unicode(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidRequest(f"the text is not valid Unicode: {error.reason} at character {error.start}") from error
+        what = f"the text is not valid Unicode: {error.reason} at character {error.start}"
+        raise InvalidRequest(what, remedy="remove half characters from it") from error
 
 
 def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> OpenVinoEngine:

@@ -3,6 +3,7 @@
 A provider knows where its server is, which key it wants and how a call must look there. It holds no call; the executor does.
 """
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -46,6 +47,8 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     """TLS and the proxy."""
     local: bool = False
     """The server is a process of ours on this machine."""
+    elsewhere: Mapping[str, tuple[str, ...]] = {}
+    """Models, here and at others, that can do it, for each ability by its field: told to callers who ask in vain."""
 
     def __repr__(self) -> str:
         return f"ProviderOptions({self.name!r}, {self.origin})"

@@ -12,6 +12,8 @@ from antiphon.transport.deadlines import DeadlineWheel
 
 _decode_asked = msgspec.json.Decoder(AskedFields).decode
 _ABILITY_OF = {"chat/completions": "chat", "completions": "completions", "embeddings": "embeddings"}
+MAX_SHOWN = 8
+"""Names of other models in an error."""
 _STREAMED = ("chat/completions", "completions")
 
 
@@ -24,6 +26,7 @@ class OpenAIProvider:
         self.secrets = options.secrets()
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         self._abilities = options.abilities
+        self._elsewhere = options.elsewhere
         self._whole = options.abilities == Abilities()
         headers = ((b"content-type", b"application/json"), *options.headers)
         self._heads = {
@@ -35,12 +38,11 @@ class OpenAIProvider:
     def prepare(self, call: Call, upstream: str) -> Prepared:
         head = self._heads.get(call.endpoint)
         if head is None:
-            raise UnsupportedParameter(
-                f'"{self.name}" does not serve /v1/{call.endpoint}', remedy="choose a model of another provider", param="model"
-            )
+            what = f'model "{call.model}" does not serve /v1/{call.endpoint}'
+            raise UnsupportedParameter(what, remedy=self._who_can(_ABILITY_OF[call.endpoint]), param="model")
         body = call.body
         if not self._whole:
-            self._refuse_what_is_missing(body)
+            self._refuse_what_is_missing(call)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)
         strips_usage = call.stream and not call.wants_usage and self._abilities.stream_usage and call.endpoint in _STREAMED
@@ -48,25 +50,27 @@ class OpenAIProvider:
             body = wire.with_usage(body)
         return Prepared(head, body, strips_usage)
 
-    def _refuse_what_is_missing(self, body: bytes) -> None:
-        asked, has = wire.decode_request(_decode_asked, body), self._abilities
+    def _who_can(self, ability: str) -> str:
+        able = self._elsewhere.get(ability, ())
+        return f"ask one that does: {', '.join(able[:MAX_SHOWN])}" if able else "no model here does"
+
+    def _refuse_what_is_missing(self, call: Call) -> None:
+        asked, has = wire.decode_request(_decode_asked, call.body), self._abilities
         format_type = asked.response_format.get("type") if isinstance(asked.response_format, dict) else None
         missing = [
-            name
-            for name, wanted, able in (
-                ("n", asked.n not in (None, 1), has.n),
-                ("logprobs", asked.logprobs not in (None, False), has.logprobs),
-                ("tools", bool(asked.tools), has.tools),
-                ("response_format", format_type == "json_schema", has.json_schema),
+            (name, ability)
+            for name, ability, wanted in (
+                ("n", "n", asked.n not in (None, 1)),
+                ("logprobs", "logprobs", asked.logprobs not in (None, False)),
+                ("tools", "tools", bool(asked.tools)),
+                ("response_format", "json_schema", format_type == "json_schema"),
             )
-            if wanted and not able
+            if wanted and not getattr(has, ability)
         ]
         if missing:
-            raise UnsupportedParameter(
-                f'"{self.name}" does not support `{missing[0]}`',
-                remedy="leave it out or choose a model that does",
-                param=missing[0],
-            )
+            name, ability = missing[0]
+            what = f'model "{call.model}" does not support `{name}`'
+            raise UnsupportedParameter(what, remedy=f"leave it out; {self._who_can(ability)}", param=name)
 
 
 class _Plugin:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from antiphon.core.errors import InvalidRequest, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai_fields import Answer, Chunk, OddAnswer, RequestHead, UsageFields
+from antiphon.execution.wire.wrong_values import WrongValue
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
@@ -21,7 +22,6 @@ Decoded = TypeVar("Decoded")
 _decode_head = msgspec.json.Decoder(RequestHead).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 encode = msgspec.json.Encoder().encode
-_AT_FIELD = re.compile(r" - at `\$\.?([^`]*)`$")
 _COUNTS = re.compile(rb'"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})')
 """An object of numbers and of objects of numbers, which is what usage is made of."""
 _MODEL = re.compile(rb'"model"\s*:\s*')
@@ -47,22 +47,18 @@ def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
     try:
         return decode(body)
     except msgspec.ValidationError as error:
-        raise _invalid_field(str(error)) from error
+        raise _invalid_field(error) from error
     except RecursionError as error:
         raise InvalidRequest("the request body is nested too deeply", remedy="send at most some hundred levels") from error
     except UNREADABLE as error:
         raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
 
 
-def _invalid_field(text: str) -> InvalidRequest:
-    if "missing required field `model`" in text:
+def _invalid_field(error: msgspec.ValidationError) -> InvalidRequest:
+    wrong = WrongValue.of(error)
+    if wrong.missing == "model" and not wrong.place:
         return InvalidRequest("the field `model` is missing", param="model", remedy="name a model that GET /v1/models lists")
-    found = _AT_FIELD.search(text)
-    param = found.group(1) if found else None
-    what = _AT_FIELD.sub("", text)
-    return InvalidRequest(
-        f"the field `{param}` is not valid: {what}" if param else f"the request body is not valid: {what}", param=param
-    )
+    return wrong.error()
 
 
 def with_model(body: bytes, asked: str, wanted: str) -> bytes:

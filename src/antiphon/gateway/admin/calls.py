@@ -46,7 +46,7 @@ def routes(records: RecordStore) -> list[BaseRoute]:
     async def calls(request: Request) -> Response:
         limit = request.query_params.get("limit", str(DEFAULT_CALLS))
         if not limit.isdecimal() or not 1 <= int(limit[:9]) <= MAX_CALLS:
-            raise InvalidRequest(f"`limit` must be a number from 1 to {MAX_CALLS}", param="limit")
+            raise InvalidRequest("`limit` is out of its range", remedy=f"give a whole number from 1 to {MAX_CALLS}", param="limit")
         found = await asyncio.to_thread(records.recent, int(limit), request.query_params.get("model", ""))
         return JsonResponse(CallList(tuple(found)))
 

@@ -28,7 +28,7 @@ def _http_error(request: Request, exception: Exception) -> Response:
         return _answer(
             request, MethodNotAllowed(f"{place} does not take {request.method}", remedy=f"use {allowed}"), exception.headers
         )
-    return _answer(request, InvalidRequest(exception.detail), exception.headers)
+    return _answer(request, InvalidRequest(exception.detail, remedy="GET /docs tells what it takes"), exception.headers)
 
 
 def _known_error(request: Request, exception: Exception) -> Response:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import time
@@ -9,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
@@ -34,6 +35,9 @@ LAST_CHANCE: Final = 2.0
 """Seconds that the sink has for what waits when the process ends."""
 
 T = TypeVar("T")
+
+_Trouble = Literal["sink", "loss", "disk"]
+"""What may be wrong, each complained of by itself, so that two troubles at once do not fill the log in turns."""
 
 log = logging.getLogger(__name__)
 
@@ -60,13 +64,13 @@ class EventPipe:
         self._encode = msgspec.msgpack.Encoder().encode
         self._something = asyncio.Event()
         self._closing = asyncio.Event()
-        self._complaint = ""
+        self._complaints: dict[_Trouble, str] = {}
         self._delivered = self._spilled = self._lost = 0
         self._tasks = [asyncio.create_task(self._bundle_up()), asyncio.create_task(self._send_all())]
 
     def call_finished(self, event: CallFinished) -> None:
         if len(self._events) >= MAX_EVENTS or self._closing.is_set():
-            self._lose(1, "too many wait")
+            self._lose(1, f"{MAX_EVENTS} wait already", "see in the log why the control plane takes them so slowly")
             return
         self._events.append(event)
 
@@ -99,7 +103,7 @@ class EventPipe:
                 try:
                     bundle = self._encode(EventBundle(self._instance, self._number, tuple(events)))
                 except UnicodeEncodeError:  # a lone surrogate in a name
-                    self._lose(len(events), "a name in them is not Unicode")
+                    self._lose(len(events), "a name in them is not Unicode", "have callers send UTF-8")
                     continue
                 if self._spill or len(self._bundles) >= MAX_BUNDLES:
                     await self._keep(bundle, len(events))
@@ -143,7 +147,11 @@ class EventPipe:
         return True
 
     async def _send_from(self, spill: Spill) -> bool:
-        bundle = await self._on_disk(spill.first)
+        try:
+            bundle = await self._on_disk(spill.first)
+        except OSError as error:
+            self._complain("disk", f"what waits in {self._folder} cannot be read now: {error.strerror or error}; look at that disk")
+            return False
         if bundle is None:
             return True
         if not await self._taken(bundle):
@@ -168,11 +176,12 @@ class EventPipe:
         try:
             await self._sink.send(bundle)
         except AntiphonError as error:
-            self._complain(f"calls are not recorded now and wait on disk: {error}")
+            why = f"{error.message}; calls go on, and are recorded once it takes them"
+            self._complain("sink", f"calls are not recorded now and wait on disk, in {self._folder}: {why}")
             return False
-        if self._complaint:
+        if self._complaints:
             log.info("calls are recorded again")
-            self._complaint = ""
+            self._complaints.clear()
         return True
 
     async def _spill_bundles(self) -> None:
@@ -183,21 +192,35 @@ class EventPipe:
         try:
             await self._on_disk(lambda: self._spill.append(bundle))
         except OSError as error:
-            self._lose(count, error.strerror or str(error))
+            self._lose(count, f"{self._folder} takes no more: {error.strerror or error}", _after(error))
         else:
             self._spilled += count
 
-    def _lose(self, count: int, reason: str) -> None:
+    def _lose(self, count: int, reason: str, remedy: str) -> None:
         self._lost += count
-        self._complain(f"records of calls are lost: {reason}")
+        self._complain("loss", f"records of calls are lost, while calls go on: {reason}; {remedy}")
 
-    def _complain(self, complaint: str) -> None:
-        if complaint != self._complaint:
-            self._complaint = complaint
+    def _complain(self, trouble: _Trouble, complaint: str) -> None:
+        """Warn, unless the same was said last of this trouble."""
+        if complaint != self._complaints.get(trouble):
+            self._complaints[trouble] = complaint
             log.warning("%s", complaint)
 
     async def _on_disk(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._disk, work)
+
+
+def _after(error: OSError) -> str:
+    """What to do about a folder that cannot be written to."""
+    elsewhere = "or set data_dir to a folder on another disk; antiphon_events_lost_total counts them"
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            return f"free some space there, {elsewhere}"
+        case errno.EFBIG:
+            return "raise server.event_spill_mb, or see why the control plane takes none; antiphon_events_lost_total counts them"
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return f"give this user the right to write there, {elsewhere}"
+    return f"look at that disk, {elsewhere}"
 
 
 class _Counted(msgspec.Struct):

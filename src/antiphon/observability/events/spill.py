@@ -1,6 +1,7 @@
 """A queue of byte strings in one file, for what cannot be delivered now."""
 
 import contextlib
+import errno
 import fcntl
 import logging
 import os
@@ -53,10 +54,10 @@ class Spill:
     def append(self, record: bytes) -> None:
         """Take a record. Raises OSError where the disk or ``max_bytes`` has no room; what is there already stays whole."""
         if self._fd < 0 and not self._open():
-            raise OSError(f"{self.path} is held by another process")
+            raise OSError(errno.EBUSY, "another process holds the file", str(self.path))
         data = memoryview(_HEAD.pack(len(record), zlib.crc32(record)) + record)
         if self._written + len(data) > self._max_bytes:
-            raise OSError(f"{self.path} has reached its {self._max_bytes >> 20} MiB")
+            raise OSError(errno.EFBIG, f"there are {self._max_bytes / (1 << 20):g} MiB of them, which is the most", str(self.path))
         end = self._written
         try:
             while data:

@@ -85,3 +85,21 @@ def test_a_list_of_added_models_that_is_broken_does_not_hide_the_settings(read, 
     (finding,) = readable(subject)
     assert (finding.status, "models.json" in finding.found) == ("error", True)
     assert subject.settings.server.port == 9
+
+
+def test_a_file_of_callers_keys_is_counted_and_must_not_be_open_to_changes(read, tmp_path):
+    file = tmp_path / "keys"
+    file.write_text("")
+    settings = "server: {keys_file: keys}\nmodels: []\n"
+    assert "nobody may call" in next(keys(read(settings))).found
+    file.write_text("alice sha256:" + "0" * 64 + "\n")
+    file.chmod(0o664)
+    assert next(keys(read(settings))).found == "1 key(s) for callers"
+    (finding,) = permissions(read(settings))
+    assert finding.status == "warning"
+    assert "mode 664" in finding.found
+    assert "chmod go-w" in finding.remedy
+    file.chmod(0o644)
+    assert [finding.status for finding in permissions(read(settings))] == ["ok"]
+    file.unlink()
+    assert [finding.status for finding in permissions(read(settings))] == ["ok"]

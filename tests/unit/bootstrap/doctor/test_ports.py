@@ -14,9 +14,10 @@ from antiphon.bootstrap.doctor.ports import port, server
 from antiphon.bootstrap.run_folders import LOCK, PREFIX, run_folders
 from antiphon.bootstrap.state import write_state
 from antiphon.config import Loaded, ServerSettings, Settings
-from antiphon.core.errors import SetupError
+from antiphon.core.errors import SetupError, UpstreamTimeout
 from antiphon.core.processes import ProcessError, ProcessState, ServerState
 from antiphon.testing import MockUpstream
+from tests.integration.transport.certificates import Authority
 
 
 @pytest.fixture(autouse=True)
@@ -140,3 +141,30 @@ def test_nobody_and_somebody_else_at_a_url(stranger):
         number = taken.getsockname()[1]
     (finding,) = server(Subject(url=f"http://127.0.0.1:{number}"))
     assert (finding.status, "cannot be reached" in finding.found) == ("error", True)
+
+
+def silent(origin, path, route=None):
+    raise UpstreamTimeout("nothing came")
+
+
+def test_a_server_that_is_stopped_is_not_one_that_is_missing(monkeypatch):
+    monkeypatch.setattr(ports, "ask", silent)
+    (finding,) = server(Subject(url="127.0.0.1:1"))
+    assert (finding.status, "says nothing" in finding.found) == ("error", True)
+    assert "kill -CONT" in finding.remedy
+
+
+def test_a_port_of_an_antiphon_that_is_stopped_is_not_one_of_a_stranger(stranger, monkeypatch, temporary):
+    monkeypatch.setattr(ports, "ask", silent)
+    lock = run_folder(temporary, state(stranger.port, READY))
+    (finding,) = port(at(stranger.port))
+    os.close(lock)
+    assert "a running Antiphon (pid 77), which says nothing" in finding.found
+    assert "kill -CONT" in finding.remedy
+
+
+def test_a_certificate_that_is_not_trusted_is_told_with_how_to_trust_it(tmp_path):
+    with MockUpstream(tls=Authority(tmp_path).server("127.0.0.1")) as upstream:
+        (finding,) = server(Subject(url=upstream.url))
+    assert (finding.status, "not trusted here" in finding.found) == ("error", True)
+    assert "SSL_CERT_FILE" in finding.remedy

@@ -3,11 +3,15 @@
 import asyncio
 from collections import deque
 
-from antiphon.dispatch.coordinator.book import Book
-from antiphon.dispatch.coordinator.client import CoordinatorLedger
-from antiphon.dispatch.coordinator.journal import _key, _says_nothing
-from antiphon.dispatch.coordinator.messages import Bye, Hello, Look, Told, frame, from_coordinator, from_workers
-from antiphon.dispatch.coordinator.service import LedgerService
+from antiphon.dispatch.coordinator.breakers.messages import BoardHello, BoardTold
+from antiphon.dispatch.coordinator.breakers.service import BoardService, first_trial
+from antiphon.dispatch.coordinator.breakers.worker_board import WorkerBoard
+from antiphon.dispatch.coordinator.framing import frame, from_coordinator, from_workers
+from antiphon.dispatch.coordinator.ledger.book import Book
+from antiphon.dispatch.coordinator.ledger.client import CoordinatorLedger
+from antiphon.dispatch.coordinator.ledger.journal import _key, _says_nothing
+from antiphon.dispatch.coordinator.ledger.messages import Bye, Hello, Look, Told
+from antiphon.dispatch.coordinator.ledger.service import LedgerService
 from antiphon.testing import FakeClock
 
 LEASE = 10.0
@@ -18,9 +22,10 @@ BEGIN = 1_699_999_980.0
 class Wire:
     """A worker's connection: the Link of the worker and, at the other end, the Peer of the coordinator."""
 
-    def __init__(self, rig, ledger):
+    def __init__(self, rig, ledger, board):
         self.rig = rig
         self.ledger = ledger
+        self.board = board
         self.up: deque[bytes] = deque()
         self.down: deque[bytes] = deque()
         self.awake = False
@@ -28,9 +33,10 @@ class Wire:
         """The worker's process lives."""
         self.linked = False
         ledger.attach(self)
+        board.attach(self)
 
     def send(self, message):
-        (self.up if isinstance(message, (Hello, Told, Look, Bye)) else self.down).append(frame(message))
+        (self.up if isinstance(message, (Hello, Told, Look, Bye, BoardHello, BoardTold)) else self.down).append(frame(message))
         self.rig.stir()
 
     def close(self):
@@ -44,6 +50,7 @@ class Wire:
         self.linked = True
         self.read_up, self.read_down = from_workers(), from_coordinator()
         self.ledger.connected()
+        self.board.connected()
 
     def cut(self):
         if self.linked:
@@ -52,14 +59,17 @@ class Wire:
             self.down.clear()
             if self.rig.service is not None:
                 self.rig.service.lost(self)
+                self.rig.board.lost(self)
             if self.alive:
                 self.ledger.lost()
+                self.board.lost()
 
 
 class Rig:
     lease = LEASE
 
-    def __init__(self, *, eager=True):
+    def __init__(self, *, eager=True, age=3600.0):
+        self.age = age
         self.clock = FakeClock(unix_time=BEGIN)
         self.wires: list[Wire] = []
         self.rows = {}
@@ -75,6 +85,7 @@ class Rig:
         self.book = Book(LEASE)
         self.book.load(list(self.rows.values()), self.clock.time(), self.clock.monotonic())
         self.service = LedgerService(self.book, self.clock, self.keep)
+        self.board = BoardService(self.clock, first_trial(self.book.epoch))
 
     def keep(self, rows):
         if self.disk_full:
@@ -91,7 +102,7 @@ class Rig:
             wire.cut()
 
     def worker(self):
-        wire = Wire(self, CoordinatorLedger(self.clock, f"session-{len(self.wires)}"))
+        wire = Wire(self, CoordinatorLedger(self.clock, f"session-{len(self.wires)}", age=self.age), WorkerBoard(self.clock))
         self.wires.append(wire)
         if self.service is not None:
             wire.connect()
@@ -116,14 +127,16 @@ class Rig:
         if wire.down and wire.alive:
             for message in wire.read_down.feed(wire.down.popleft()):
                 wire.ledger.received(message)
+                wire.board.received(message)
             return True
         if wire.awake and wire.alive and not wire.up:
             wire.awake = False
             wire.ledger.flush()
+            wire.board.flush()
             return True
         if wire.up:
             for message in wire.read_up.feed(wire.up.popleft()):
-                self.service.received(wire, message)
+                (self.board if isinstance(message, (BoardHello, BoardTold)) else self.service).received(wire, message)
             return True
         return False
 
@@ -137,9 +150,11 @@ class Rig:
                     if not wire.linked and self.service is not None:
                         wire.connect()
                     wire.ledger.beat()
+                    wire.board.beat()
             self.pump()
             if self.service is not None:
                 self.service.tick()
+                self.board.tick()
             self.pump()
 
     # the bench of the contract

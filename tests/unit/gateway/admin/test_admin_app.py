@@ -1,6 +1,7 @@
 import asyncio
 import json
 import re
+from collections import Counter
 
 import msgspec
 import pytest
@@ -35,6 +36,7 @@ class FakeSources:
         self.workers = {"worker-0": MetricsSnapshot("a", in_flight=2), "worker-1": MetricsSnapshot("b", in_flight=3)}
         self.engines = {"engine-small": EngineReport(running=4, waiting=0, kv_cache_usage=0.5, generated_tokens=10)}
         self.hanging: set[str] = set()
+        self.asked: Counter[str] = Counter()
 
     def server(self) -> ServerState:
         if isinstance(self.view, Exception):
@@ -48,8 +50,9 @@ class FakeSources:
         return await self._answer(process, self.engines)
 
     async def _answer(self, process: str, answers: dict):
-        if process in self.hanging:
-            await asyncio.Event().wait()
+        self.asked[process] += 1
+        while process in self.hanging:
+            await asyncio.sleep(0.001)
         if process not in answers:
             raise UpstreamUnreachable
         return answers[process]
@@ -99,9 +102,49 @@ class TestMetrics:
             sources.hanging = {"worker-1", "engine-small"}
         found = samples(client)
         up = {process: value for (name, process), value in found.items() if name == "antiphon_up"}
-        assert up == {"control": 1, "compute": 0, "engine-small": 0, "worker-0": 1, "worker-1": 0}
+        assert up == {"control": 1, "compute": 0, "engine-small": int(way == "hanging"), "worker-0": 1, "worker-1": 0}
         assert found["antiphon_requests_in_flight", ""] == 2
         assert ("antiphon_engine_running", "engine-small") not in found
+
+    def test_an_engine_in_a_long_step_is_shown_with_its_last_figures_and_their_age(self, client, sources):
+        assert samples(client)["antiphon_engine_report_age_seconds", "engine-small"] < 1
+        sources.hanging = {"engine-small"}
+        found = samples(client)
+        assert found["antiphon_engine_running", "engine-small"] == 4
+        assert found["antiphon_engine_report_age_seconds", "engine-small"] > 0
+        assert found["antiphon_up", "engine-small"] == 1
+        again = samples(client)
+        assert (
+            again["antiphon_engine_report_age_seconds", "engine-small"]
+            > found["antiphon_engine_report_age_seconds", "engine-small"]
+        )
+
+    def test_a_question_stays_open_until_the_step_is_over(self, client, sources):
+        sources.hanging = {"engine-small"}
+        for _ in range(3):
+            assert ("antiphon_engine_running", "engine-small") not in samples(client)
+        assert sources.asked["engine-small"] == 1
+        sources.hanging = set()
+        assert samples(client)["antiphon_engine_running", "engine-small"] == 4
+
+    @pytest.mark.parametrize("change", [{"pid": 99, "restarts": 4}, {"state": "waiting", "pid": 0}])
+    def test_nothing_is_said_of_an_engine_that_has_ended(self, client, sources, change):
+        samples(client)
+        sources.hanging = {"engine-small"}
+        changed = tuple(
+            msgspec.structs.replace(process, **change) if process.role == "engine" else process for process in PROCESSES
+        )
+        sources.view = msgspec.structs.replace(sources.view, processes=changed)
+        found = samples(client)
+        assert ("antiphon_engine_running", "engine-small") not in found
+        assert found["antiphon_up", "engine-small"] == int("state" not in change)
+
+    def test_an_engine_that_cannot_be_reached_is_down(self, client, sources):
+        samples(client)
+        sources.engines.clear()
+        found = samples(client)
+        assert ("antiphon_engine_running", "engine-small") not in found
+        assert found["antiphon_up", "engine-small"] == 0
 
     def test_without_a_supervisor_there_are_no_processes(self, client, sources):
         sources.view = InternalError("no state")
@@ -115,10 +158,10 @@ class TestProcesses:
         assert [process["name"] for process in answer["processes"]] == [process.name for process in PROCESSES]
 
     def test_a_state_that_cannot_be_read_is_an_error_with_its_reason(self, client, sources):
-        sources.view = InternalError("the state cannot be read")
+        sources.view = InternalError("the state cannot be read", remedy="start it anew")
         answer = client.get("/admin/processes")
         assert answer.status_code == 500
-        assert answer.json()["error"]["message"] == "the state cannot be read"
+        assert answer.json()["error"]["message"] == "the state cannot be read; start it anew"
 
     def test_health(self, client):
         assert client.get("/health").json() == {"status": "ok", "version": __version__}

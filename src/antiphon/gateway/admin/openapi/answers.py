@@ -193,7 +193,7 @@ class Ready(msgspec.Struct, frozen=True):
     """Whether everything that the configuration asks for serves."""
 
     status: Literal["ready", "not_ready"]
-    parts: Annotated[dict[str, str], Meta(description="Each process beside the worker: `ok`, `starting` or `down`.")]
+    parts: Annotated[dict[str, str], Meta(description="Each process beside the worker: `ok`, `busy`, `starting` or `down`.")]
 
 
 class ErrorObject(msgspec.Struct, frozen=True):

@@ -1,0 +1,135 @@
+"""Keys that count no longer: a file in ``data_dir`` to which lines are only added, and what a process knows of it.
+
+One line of JSON each, with the SHA-256 of the key. A later line about the same key goes before an earlier one, so what was revoked
+can be restored. The file outlives restarts, and is obeyed whatever the configuration says.
+"""
+
+import errno
+import fcntl
+import logging
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from antiphon.bootstrap.snapshots.file import sync_folder
+from antiphon.core.errors import NoSpace, SetupError
+
+log = logging.getLogger(__name__)
+
+
+class Revocation(msgspec.Struct, frozen=True):
+    """A line of the file."""
+
+    digest: str
+    """SHA-256 of the key, in hexadecimal digits."""
+    name: str = ""
+    """Whose key it was."""
+    revoked: bool = True
+    """False restores it."""
+    at: str = ""
+    """UTC, ISO 8601."""
+
+
+def revocations_file(data_dir: str) -> Path:
+    """Where the revocations of a server lie."""
+    return Path(data_dir) / "keys" / "revocations.jsonl"
+
+
+def append(path: Path, revocations: Sequence[Revocation]) -> int:
+    """Add lines, on the disk when this returns; gives back the length of the file, bytes. Raises NoSpace or SetupError."""
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    data = b"".join(msgspec.json.encode(msgspec.structs.replace(row, at=at)) + b"\n" for row in revocations)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            length = _append(fd, data)
+        finally:
+            os.close(fd)
+        sync_folder(path.parent)
+    except OSError as error:
+        kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else SetupError
+        raise kind(
+            f"nothing is changed: {path} cannot be written: {error.strerror}",
+            remedy="mend that and try again, or take the key out of the configuration and send SIGHUP to the server",
+        ) from error
+    return length
+
+
+class Revocations:
+    """What a process knows of the file. ``digests`` are those that are revoked, always in the same set."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.digests: set[bytes] = set()
+        self.position = 0
+        """Bytes of the file that are known."""
+        self._seen: tuple[int, int, int] | None = None
+
+    def refresh(self) -> bool:
+        """Read what is new; whether anything is. One system call where nothing is. Raises SetupError where it cannot be read."""
+        try:
+            stat = os.stat(self.path)
+        except FileNotFoundError:
+            known = self._seen is not None
+            self._reset()
+            return known
+        except OSError as error:
+            raise self._unreadable(error) from error
+        now = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if now == self._seen:
+            return False
+        grown = self._seen is not None and stat.st_ino == self._seen[0] and stat.st_size > self._seen[1]
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.position if grown else 0)
+                data = file.read(stat.st_size)
+        except OSError as error:
+            raise self._unreadable(error) from error
+        if not grown:
+            self._reset()
+        self._take(data[: data.rfind(b"\n") + 1])
+        self._seen = now
+        return True
+
+    def _take(self, data: bytes) -> None:
+        for line in data.splitlines():
+            try:
+                row = msgspec.json.decode(line, type=Revocation)
+                digest = bytes.fromhex(row.digest)
+            except (msgspec.MsgspecError, ValueError):
+                if line:
+                    log.error("%s holds a line that is none of Antiphon's: it is passed over", self.path)
+                continue
+            (self.digests.add if row.revoked else self.digests.discard)(digest)
+        self.position += len(data)
+
+    def _reset(self) -> None:
+        self.digests.clear()
+        self.position = 0
+        self._seen = None
+
+    def _unreadable(self, error: OSError) -> SetupError:
+        return SetupError(
+            f"the revoked keys in {self.path} cannot be read: {error.strerror}", remedy="check the rights of the file"
+        )
+
+
+def _append(fd: int, data: bytes) -> int:
+    """Add whole lines behind whole lines, or nothing."""
+    end = os.fstat(fd).st_size
+    if end and os.pread(fd, 1, end - 1) != b"\n":
+        data = b"\n" + data  # a writer was killed in the middle of its line
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        os.fsync(fd)
+    except OSError:
+        os.ftruncate(fd, end)
+        raise
+    return end + len(data)

@@ -1,0 +1,166 @@
+"""``antiphon keys``: make, show, revoke and restore the keys of the callers."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from antiphon.bootstrap.revocations import Revocation, Revocations, revocations_file
+from antiphon.bootstrap.revoking import Outcome
+from antiphon.bootstrap.revoking import revoke as revoke_keys
+from antiphon.cli.output import print_json, tell
+from antiphon.cli.settings import load_settings
+from antiphon.config import Settings
+from antiphon.config.keys_file import KeyRow, key_rows, read_keys_file
+from antiphon.core.errors import AntiphonError, NotFound, SetupError
+from antiphon.gateway.key_table import digest_of
+
+app = typer.Typer(name="keys", help="Make, show, revoke and restore the keys of the callers.", no_args_is_help=True)
+
+Config = Annotated[Path | None, typer.Option("--config", "-c", help="Configuration file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the workers of a running server.")]
+Named = Annotated[str, typer.Argument(help="Name of the key, or the beginning of its SHA-256 as sha256:HEX.", show_default=False)]
+
+SHOWN_DIGITS = 12
+"""Hexadecimal digits of a digest that are shown to people."""
+
+_NAME = re.compile(r"[^\s\x00-\x1f\x7f]{1,256}")
+_DIGEST = re.compile(r"sha256:([0-9a-fA-F]{8,64})")
+
+
+class NewKey(msgspec.Struct, frozen=True):
+    """A key that nobody has had before."""
+
+    name: str
+    key: str
+    line: str
+    """For the file that ``server.keys_file`` names."""
+
+
+class KeyListing(msgspec.Struct, frozen=True):
+    """A configured key, as far as it may be seen."""
+
+    name: str
+    sha256: str
+    origin: str
+    """``server.keys``, or file and line."""
+    revoked: bool
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A key that was revoked or restored."""
+
+    name: str
+    sha256: str
+    revoked: bool
+    workers: int
+    """Workers of running servers that obey it."""
+    seconds: float
+    """Until the last of them said so."""
+
+
+@app.command()
+def new(name: Annotated[str, typer.Argument(help="Who will call with it.")], json: Json = False) -> None:
+    """Print a fresh key, once, and the line for the file that server.keys_file names. Nothing is written anywhere."""
+    if not _NAME.fullmatch(name) or name.startswith("#"):
+        raise SetupError(
+            f"{name[:80]!r} cannot be the name of a key", remedy="take 1 to 256 characters without blanks, the first no #"
+        )
+    key = f"ap-{secrets.token_urlsafe(32)}"
+    made = NewKey(name, key, f"{name} sha256:{digest_of(key.encode()).hex()}")
+    if json:
+        print_json(made)
+        return
+    tell("The key, which is shown only now, and its line for the file that server.keys_file names; SIGHUP has the server read it:")
+    typer.echo(made.key)
+    typer.echo(made.line)
+
+
+@app.command("list")
+def list_keys(config: Config = None, json: Json = False) -> None:
+    """Show the configured keys: whose they are, the beginning of their SHA-256, where they stand, and whether they are revoked."""
+    settings = load_settings(config).settings
+    revocations = Revocations(revocations_file(settings.data_dir))
+    revocations.refresh()
+    rows = [
+        KeyListing(row.name, row.digest.hex(), _origin(settings, row), row.digest in revocations.digests)
+        for row in key_rows(settings.server)
+    ]
+    if json:
+        print_json(rows)
+        return
+    width = max((len(row.name) for row in rows), default=0)
+    for row in rows:
+        typer.echo(f"{row.name:{width}}  {row.sha256[:SHOWN_DIGITS]}  {row.origin}{'  revoked' if row.revoked else ''}")
+    if not rows:
+        tell("no keys are configured")
+
+
+@app.command()
+def revoke(name: Named, config: Config = None, wait: Wait = 5.0, json: Json = False) -> None:
+    """Have a key count no longer, at once and for good, in every running server with this data_dir; no reload is needed."""
+    _change(name, config, wait, json, revoked=True)
+
+
+@app.command()
+def restore(name: Named, config: Config = None, wait: Wait = 5.0, json: Json = False) -> None:
+    """Undo "antiphon keys revoke": the key counts again wherever it is configured."""
+    _change(name, config, wait, json, revoked=False)
+
+
+def _change(name: str, config: Path | None, wait: float, json: bool, *, revoked: bool) -> None:
+    settings, row = _found(name, config)
+    digest = row.digest.hex()
+    outcome = revoke_keys(revocations_file(settings.data_dir), [Revocation(digest, row.name, revoked)], wait)
+    done = f"{row.name or 'the key'} (sha256:{digest[:SHOWN_DIGITS]}...) is {'revoked' if revoked else 'restored'}"
+    if outcome.silent:
+        raise AntiphonError(
+            f"{done}, but within {outcome.seconds:.1f} s nothing was heard of it from {', '.join(outcome.silent)}",
+            remedy="look into the log of the server; a worker that is started again obeys",
+        )
+    if json:
+        print_json(Change(row.name, digest, revoked, len(outcome.obeying), round(outcome.seconds, 3)))
+    else:
+        typer.echo(f"{done}: {_told(outcome)}")
+
+
+def _told(outcome: Outcome) -> str:
+    if not outcome.obeying:
+        return "no server of this user runs with this data_dir; it holds from the next start"
+    count = len(outcome.obeying)
+    return f"{'the worker obeys' if count == 1 else f'all {count} workers obey'} after {outcome.seconds:.2f} s"
+
+
+def _found(name: str, config: Path | None) -> tuple[Settings, KeyRow]:
+    """The settings and the key that is meant. The secrets of the configuration are read only if it is not in the file of keys."""
+    settings = load_settings(config, secrets=False).settings
+    digest = _DIGEST.fullmatch(name)
+    if digest is not None and len(digest[1]) == 2 * len(digest_of(b"")):
+        return settings, KeyRow("", bytes.fromhex(digest[1]))
+    rows = read_keys_file(Path(settings.server.keys_file)) if settings.server.keys_file else []
+    if not (matching := _matching(rows, name)):
+        rows = key_rows(load_settings(config).settings.server)
+        matching = _matching(rows, name)
+    if len(matching) == 1:
+        return settings, matching[0]
+    if matching:
+        raise NotFound(f"{len(matching)} keys begin with {name}", remedy="give more digits")
+    raise NotFound(
+        f'no key "{name[:80]}" is configured', remedy='"antiphon keys list" shows them; any other goes by its sha256:HEX'
+    )
+
+
+def _matching(rows: Sequence[KeyRow], name: str) -> list[KeyRow]:
+    digest = _DIGEST.fullmatch(name)
+    if digest is None:
+        return [row for row in rows if row.name == name]
+    return [row for row in rows if row.digest.hex().startswith(digest[1].lower())]
+
+
+def _origin(settings: Settings, row: KeyRow) -> str:
+    return f"{settings.server.keys_file}:{row.line}" if row.line else "server.keys"

@@ -1,0 +1,91 @@
+"""The file of callers' keys that ``server.keys_file`` names: ``name sha256:HEX`` lines, for more keys than YAML is good for."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from antiphon.config.problems import raise_all
+from antiphon.config.settings import ServerSettings
+from antiphon.core.errors import ConfigError
+
+MAX_ERRORS = 20
+"""Wrong lines that are told of; a file that is wrong as a whole should not fill the terminal."""
+
+_LINE = re.compile(rb"([^\s\x00-\x1f\x7f]{1,256})[ \t]+sha256:([0-9a-fA-F]{64})")
+_HINT = 'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it'
+
+
+class KeyRow(msgspec.Struct, frozen=True, gc=False):
+    """A caller's key, as it may lie on a disk."""
+
+    name: str
+    digest: bytes
+    """SHA-256 of the key."""
+    line: int = 0
+    """Where it is written, counted from 1."""
+
+
+def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
+    """The keys of a file. Blank lines and what begins with ``#`` count for nothing.
+
+    Raises ConfigError with the file and the line of whatever is wrong: also where a name or a key comes twice, in the file or
+    together with those that are ``taken``.
+    """
+    file = str(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        remedy = "check the path and its rights; an empty file will do until there are keys"
+        raise ConfigError(f"the file of keys cannot be read: {error.strerror}", remedy=remedy, file=file) from None
+    rows: list[KeyRow] = []
+    errors: list[ConfigError] = []
+    names = {row.name: row for row in taken}
+    digests = {row.digest: row for row in taken}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        line = line.strip()  # noqa: PLW2901
+        if not line or line.startswith(b"#"):
+            continue
+        row = _row(line, number)
+        twice = "" if row is None else _twice(row, names, digests)
+        if row is None:
+            errors.append(ConfigError("the line is not a name and the SHA-256 of a key", remedy=_HINT, file=file, line=number))
+        elif twice:
+            errors.append(ConfigError(twice, remedy="remove one of them", file=file, line=number))
+        else:
+            rows.append(row)
+            names[row.name] = digests[row.digest] = row
+        if len(errors) == MAX_ERRORS:
+            break
+    raise_all(errors)
+    return rows
+
+
+def key_rows(server: ServerSettings) -> list[KeyRow]:
+    """Every key of the callers: those of ``server.keys``, then those of ``server.keys_file``. Raises ConfigError as above."""
+    own = [KeyRow(row.name, hashlib.sha256(row.key.reveal().encode()).digest()) for row in server.keys]
+    return [*own, *read_keys_file(Path(server.keys_file), own)] if server.keys_file else own
+
+
+def _row(line: bytes, number: int) -> KeyRow | None:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return None
+    try:
+        return KeyRow(match[1].decode(), bytes.fromhex(match[2].decode()), number)
+    except UnicodeDecodeError:
+        return None
+
+
+def _twice(row: KeyRow, names: dict[str, KeyRow], digests: dict[bytes, KeyRow]) -> str:
+    if other := names.get(row.name):
+        return f'the name "{row.name}" is there twice, first {_place(other)}'
+    if other := digests.get(row.digest):
+        return f'the keys of "{other.name}" and "{row.name}" are the same, first {_place(other)}'
+    return ""
+
+
+def _place(row: KeyRow) -> str:
+    return f"on line {row.line}" if row.line else "in server.keys"

@@ -1,0 +1,90 @@
+import asyncio
+import contextlib
+import itertools
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
+
+from antiphon.storage.redis_cache import RedisCacheStore  # noqa: E402
+from antiphon.testing import FakeClock, cache_contract  # noqa: E402
+from antiphon.testing.cache_contract import A, found, look  # noqa: E402
+from tests.integration.ledger.redis_server import RedisServer  # noqa: E402
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server(need):
+    program = need.program("redis-server")
+    folder = Path(tempfile.mkdtemp(prefix="ap-"))  # a socket's name must be short
+    server = RedisServer(program, folder)
+    yield server
+    server.kill()
+    shutil.rmtree(folder)
+
+
+class Bench:
+    shared = True
+    max_bytes = 500_000
+
+    def __init__(self, server):
+        self.clock = FakeClock()
+        self.server = server
+        self.prefix = f"test{next(NUMBERS)}:"
+        self.stores = []
+        self.clients = []
+
+    async def open(self):
+        self.clients.append(redis.Redis(unix_socket_path=self.server.socket, socket_timeout=5))
+        options = {"clock": self.clock, "max_bytes": self.max_bytes, "timeout": 4.0, "prefix": self.prefix}
+        self.stores.append(RedisCacheStore(self.clients[-1], **options))
+        return self.stores[-1]
+
+    async def advance(self, seconds):
+        self.clock.advance(seconds)
+
+    async def down(self):
+        self.server.kill()
+        return True
+
+    async def up(self):
+        await asyncio.to_thread(self.server.start)
+
+    async def close(self):
+        for store in self.stores:
+            await store.close()
+        for client in self.clients:
+            await client.aclose()
+
+
+@contextlib.asynccontextmanager
+async def opened(server):
+    bench = Bench(server)
+    try:
+        yield bench
+    finally:
+        await bench.close()
+
+
+@pytest.mark.parametrize("check", cache_contract.CHECKS, ids=lambda check: check.__name__)
+def test_redis(check, server):
+    asyncio.run(check(lambda: opened(server)))
+
+
+async def with_the_servers_time(server):
+    client = redis.Redis(unix_socket_path=server.socket, socket_timeout=5)
+    store = RedisCacheStore(client, prefix=f"test{next(NUMBERS)}:", timeout=4.0)
+    store.put(A, b"k", b"v", 60.0)
+    assert await found(store, A, b"k") == b"v"
+    assert (await look(store, A, b"other", 30.0)).reason == "absent"
+    assert (await look(store, A, b"other", 30.0)).reason == "busy"
+    await store.close()
+    await client.aclose()
+
+
+def test_the_servers_time_is_used_without_a_clock(server):
+    asyncio.run(with_the_servers_time(server))

@@ -1,0 +1,103 @@
+import errno
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from antiphon.bootstrap.revocations import Revocation, Revocations, append, revocations_file
+from antiphon.core.errors import NoSpace, SetupError
+from antiphon.gateway.key_table import digest_of
+
+A, B, C = (digest_of(letter) for letter in (b"a", b"b", b"c"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return revocations_file(str(tmp_path))
+
+
+def revoke(path: Path, *digests: bytes, revoked: bool = True) -> int:
+    return append(path, [Revocation(digest.hex(), "somebody", revoked) for digest in digests])
+
+
+def test_what_is_added_is_seen_once_and_a_restored_key_is_none_of_them(path):
+    known = Revocations(path)
+    digests = known.digests
+    assert not known.refresh()
+    assert revoke(path, A, B) == path.stat().st_size
+    assert known.refresh()
+    assert digests == {A, B}
+    assert not known.refresh()
+    length = revoke(path, A, revoked=False)
+    assert known.refresh()
+    assert digests == {B}
+    assert known.position == length
+    assert Revocations(path).refresh()
+
+
+def test_another_process_finds_the_same(path):
+    revoke(path, A)
+    revoke(path, B)
+    revoke(path, A, revoked=False)
+    known = Revocations(path)
+    known.refresh()
+    assert known.digests == {B}
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_half_a_line_is_waited_for_and_a_torn_one_costs_only_itself(path, caplog):
+    revoke(path, A)
+    known = Revocations(path)
+    with path.open("ab") as file:
+        file.write(b'{"digest":"')
+    known.refresh()
+    assert known.digests == {A}
+    length = revoke(path, B)
+    with caplog.at_level(logging.ERROR):
+        known.refresh()
+    assert known.digests == {A, B}
+    assert known.position == length
+    assert "passed over" in caplog.text
+
+
+def test_a_file_that_was_replaced_cut_or_removed_is_read_anew(path):
+    revoke(path, A, B)
+    known = Revocations(path)
+    known.refresh()
+    lines = path.read_bytes().splitlines(keepends=True)
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(lines[1])
+    os.replace(fresh, path)
+    assert known.refresh()
+    assert known.digests == {B}
+    path.unlink()
+    assert known.refresh()
+    assert known.digests == set()
+    revoke(path, C)
+    assert known.refresh()
+    assert known.digests == {C}
+
+
+def test_a_file_that_cannot_be_read_is_named_and_what_is_known_stays(path):
+    revoke(path, A)
+    known = Revocations(path)
+    known.refresh()
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(SetupError, match="cannot be read"):
+        known.refresh()
+    assert known.digests == {A}
+
+
+def test_a_full_disk_changes_nothing(path, monkeypatch):
+    revoke(path, A)
+    before = path.read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(NoSpace, match="nothing is changed"):
+        revoke(path, B)
+    assert path.read_bytes() == before

@@ -1,0 +1,94 @@
+"""What a user reads when the server of a chat cannot be talked to."""
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from antiphon.cli import chat_client
+from antiphon.cli.chat_client import ChatClient, ChatRequest, Message
+from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamTimeout, UpstreamUnreachable
+from tests.integration.transport.certificates import Authority
+
+
+@contextlib.contextmanager
+def listening(context: ssl.SSLContext | None = None, *, answer: bytes | None = None) -> Iterator[int]:
+    """A server on a port of its own: it shakes hands and says ``answer``, or nothing at all where that is None."""
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while not over.is_set():
+                with contextlib.suppress(OSError):
+                    peer, _ = server.accept()
+                    with context.wrap_socket(peer, server_side=True) if context else peer as said:
+                        if answer is None:
+                            over.wait(20)
+                        else:
+                            said.recv(65536)
+                            said.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            over.set()
+            with contextlib.suppress(OSError), socket.create_connection(server.getsockname(), 1):
+                pass
+            thread.join(10)
+
+
+def failure(url: str) -> AntiphonError:
+    with pytest.raises(AntiphonError) as caught:
+        ChatClient(url).models()
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("names", "expires", "words", "remedy"),
+    [
+        (["127.0.0.1"], timedelta(days=1), "signed by an authority that is not trusted here", "SSL_CERT_FILE"),
+        (["127.0.0.1"], timedelta(days=-1), "has expired", "renew the certificate"),
+        (["other.example"], timedelta(days=1), "is for another address", "by the name that its certificate is for"),
+    ],
+    ids=["unknown authority", "expired", "another name"],
+)
+def test_a_certificate_that_does_not_hold_is_no_server_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], expires: timedelta, words: str, remedy: str
+) -> None:
+    authority = Authority(tmp_path)
+    if "authority" not in words:
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    with listening(authority.server(*names, expires=expires)) as port:
+        error = failure(f"https://127.0.0.1:{port}")
+    assert isinstance(error, UpstreamUnreachable)
+    assert words in error.message
+    assert remedy in error.remedy
+    assert "no server answers" not in str(error)
+
+
+def test_https_where_only_http_is_spoken_and_the_other_way_round(tmp_path: Path) -> None:
+    with listening(answer=b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n") as port:
+        error = failure(f"https://127.0.0.1:{port}")
+    assert "does not speak TLS" in error.message
+    assert "http" in error.remedy
+    with listening(answer=b"") as port:
+        error = failure(f"http://127.0.0.1:{port}")
+    assert isinstance(error, UpstreamBroken)
+    assert "https" in error.remedy
+
+
+def test_a_server_that_is_stopped_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_client, "PATIENCE", 0.1)
+    with listening() as port:
+        error = failure(f"http://127.0.0.1:{port}")
+        with pytest.raises(UpstreamTimeout, match=r"silent for 0\.2 s"):
+            list(ChatClient(f"http://127.0.0.1:{port}", silence=0.2).answer(ChatRequest("m", (Message("user", "hi"),))))
+    assert isinstance(error, UpstreamTimeout)
+    assert "antiphon doctor --url" in error.remedy

@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+from antiphon.config import ConfigErrors, load, load_with_origins
+from antiphon.config.keys_file import MAX_ERRORS, key_rows, read_keys_file
+from antiphon.core.errors import ConfigError
+from antiphon.gateway.key_table import digest_of
+
+
+def line(name: str, key: str) -> str:
+    return f"{name} sha256:{digest_of(key.encode()).hex()}\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "antiphon.yaml").write_text("server: {keys_file: keys, keys: [{name: own, key: sk-own}]}\nmodels: []\n")
+    (tmp_path / "keys").write_text("")
+    return tmp_path / "keys"
+
+
+def told(file: Path) -> list[tuple[str, int]]:
+    with pytest.raises(ConfigError) as caught:
+        load(file.with_name("antiphon.yaml"), {})
+    errors = caught.value.errors if isinstance(caught.value, ConfigErrors) else (caught.value,)
+    assert all(error.file == str(file) and error.remedy for error in errors)
+    return [(error.message, error.line) for error in errors]
+
+
+def test_comments_blank_lines_and_any_blanks_between_are_taken(file):
+    upper = line("bob", "sk-b").strip().replace("sha256:", "\t sha256:").upper().replace("BOB", "bob").replace("SHA256", "sha256")
+    file.write_bytes(b"# ours\r\n\r\n  " + line("alice", "sk-a").encode().replace(b"\n", b"\r\n") + upper.encode())
+    rows = key_rows(load(file.with_name("antiphon.yaml"), {}).server)
+    assert [(row.name, row.digest, row.line) for row in rows] == [
+        ("own", digest_of(b"sk-own"), 0),
+        ("alice", digest_of(b"sk-a"), 3),
+        ("bob", digest_of(b"sk-b"), 4),
+    ]
+
+
+def test_a_path_starts_from_the_configuration_file_and_keys_of_a_file_are_keys(file):
+    loaded = load_with_origins(file.with_name("antiphon.yaml"), {"ANTIPHON_SERVER__HOST": "0.0.0.0", "ANTIPHON_SERVER__KEYS": "[]"})
+    assert loaded.settings.server.keys_file == str(file)
+    assert not any("whoever" in warning for warning in loaded.warnings)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["alice\n", "alice sha256:12\n", "sha256:" + "0" * 64 + "\n", "alice md5:" + "0" * 64 + "\n", "a b sha256:" + "0" * 64 + "\n"],
+)
+def test_a_wrong_line_is_shown_with_its_number(file, wrong):
+    file.write_text(line("bob", "sk-b") + wrong)
+    assert told(file) == [("the line is not a name and the SHA-256 of a key", 2)]
+
+
+def test_a_line_that_is_no_text_is_wrong(file):
+    file.write_bytes(b"\xff\xfe sha256:" + b"0" * 64)
+    assert told(file)[0][1] == 1
+
+
+def test_no_name_and_no_key_comes_twice(file):
+    file.write_text(
+        line("alice", "sk-a") + line("alice", "sk-b") + line("bob", "sk-a") + line("own", "sk-c") + line("me", "sk-own")
+    )
+    assert told(file) == [
+        ('the name "alice" is there twice, first on line 1', 2),
+        ('the keys of "alice" and "bob" are the same, first on line 1', 3),
+        ('the name "own" is there twice, first in server.keys', 4),
+        ('the keys of "own" and "me" are the same, first in server.keys', 5),
+    ]
+
+
+def test_a_file_that_is_wrong_as_a_whole_does_not_fill_the_terminal(file):
+    file.write_text("wrong\n" * 1000)
+    assert len(told(file)) == MAX_ERRORS
+
+
+def test_a_file_that_is_not_there_is_named(file):
+    file.unlink()
+    assert told(file) == [("the file of keys cannot be read: No such file or directory", 0)]
+    with pytest.raises(ConfigError):
+        read_keys_file(file)
