@@ -1,6 +1,7 @@
 """``python -m benchmarks workers``: calls a second with one, two and more workers on all cores of this machine."""
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from benchmarks.processes import Process, Trouble, free_port, memory_mb
 from benchmarks.traffic import Load, Outcome, Upstream, run_load
 
 KEPT = 0.9
-"""Share of the best throughput that any number of workers keeps."""
+"""Share of the best throughput that every number of workers keeps, from one a core upwards."""
 STREAMS = 1000
 """Paced streams open at once."""
 DELAY_MS = 100.0
@@ -116,7 +117,7 @@ def _ask(server: Standing, case: Case, bodies: dict[str, Path], requests: int, c
 
 
 def _tell(servers: list[Standing], rates: dict[int, list[float]], streams: dict[int, list[Outcome]], bad: int) -> int:
-    kept = True
+    kept, cores = True, len(os.sched_getaffinity(0))
     best = [max(rates[server.workers][turn] for server in servers) for turn in range(len(rates[servers[0].workers]))]
     print(machine())
     print(f"\n| workers | calls/s | of the best | {STREAMS:,} paced streams | event P99 ms | MiB |")
@@ -127,12 +128,12 @@ def _tell(servers: list[Standing], rates: dict[int, list[float]], streams: dict[
         paced = streams[server.workers][0]
         bad += paced.bad
         late = paced.delay.p99 / 1000 > DELAY_MS
-        kept = kept and share >= KEPT and not late
+        kept = kept and not late and (share >= KEPT or server.workers < cores)
         print(
             f"| {server.workers:7} | {statistics.median(own):7.0f} | {share:11.2f} | {paced.good:13,} whole | "
             f"{paced.delay.p99 / 1000:12.1f} | {memory_mb(server.process.pids()):3.0f} |"
         )
     verdict = "kept" if kept else "NOT KEPT"
-    print(f"\npromise: every number keeps {KEPT:.0%} of the best, events come within {DELAY_MS:g} ms: {verdict}")
+    print(f"\npromise: from {cores} workers upwards {KEPT:.0%} of the best, events come within {DELAY_MS:g} ms: {verdict}")
     print(f"{bad} answers were not whole and right" if bad else "every answer was whole and right")
     return 0 if kept and not bad else 1
