@@ -2,9 +2,6 @@
 
 import asyncio
 import itertools
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,24 +11,13 @@ redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install an
 
 from antiphon.storage.redis_board import RedisBreakerBoard  # noqa: E402
 from antiphon.testing import FakeClock  # noqa: E402
-from tests.integration.ledger.redis_server import RedisServer  # noqa: E402
 from tests.unit.dispatch.coordinator.breakers.test_against_machine import MemoryMachine  # noqa: E402
 
 NUMBERS = itertools.count()
 BOARDS = 2
 
 
-@pytest.fixture
-def server(need):
-    program = need.program("redis-server")
-    folder = Path(tempfile.mkdtemp(prefix="ap-"))  # a socket's name must be short
-    server = RedisServer(program, folder)
-    yield server
-    server.kill()
-    shutil.rmtree(folder)
-
-
-def test_redis_agrees_with_the_machine(server):
+def test_redis_agrees_with_the_machine(redis_server):
     class RedisMachine(MemoryMachine):
         def make(self):
             self.clock = FakeClock()
@@ -40,7 +26,7 @@ def test_redis_agrees_with_the_machine(server):
 
         async def open(self):
             prefix = f"test{next(NUMBERS)}:"
-            self.clients = [redis.Redis(unix_socket_path=server.socket, socket_timeout=5) for _ in range(BOARDS)]
+            self.clients = [redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5) for _ in range(BOARDS)]
             named = enumerate(self.clients)
             self.boards = [RedisBreakerBoard(client, f"s{number}", clock=self.clock, prefix=prefix) for number, client in named]
             for board in self.boards:

@@ -1,9 +1,6 @@
 import asyncio
 import contextlib
 import itertools
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -12,25 +9,14 @@ redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install an
 from antiphon.storage.redis_board import RedisBreakerBoard  # noqa: E402
 from antiphon.testing import FakeClock, board_contract  # noqa: E402
 from antiphon.testing.board_contract import POLICY, eventually, opened, permitted, refused, told, until  # noqa: E402
-from tests.integration.ledger.redis_server import RedisServer  # noqa: E402
 
 NUMBERS = itertools.count()
 
 
-@pytest.fixture(scope="module")
-def server(need):
-    program = need.program("redis-server")
-    folder = Path(tempfile.mkdtemp(prefix="ap-"))  # a socket's name must be short
-    server = RedisServer(program, folder)
-    yield server
-    server.kill()
-    shutil.rmtree(folder)
-
-
 class Bench:
-    def __init__(self, server):
+    def __init__(self, redis_server):
         self.clock = FakeClock()
-        self.server = server
+        self.server = redis_server
         self.prefix = f"test{next(NUMBERS)}:"
         self.boards = []
         self.clients = []
@@ -61,8 +47,8 @@ class Bench:
 
 
 @contextlib.asynccontextmanager
-async def bench_on(server):
-    bench = Bench(server)
+async def bench_on(redis_server):
+    bench = Bench(redis_server)
     try:
         yield bench
     finally:
@@ -70,16 +56,16 @@ async def bench_on(server):
 
 
 @pytest.mark.parametrize("check", board_contract.CHECKS, ids=lambda check: check.__name__)
-def test_redis(check, server):
-    asyncio.run(check(lambda: bench_on(server)))
+def test_redis(check, redis_server):
+    asyncio.run(check(lambda: bench_on(redis_server)))
 
 
-async def while_redis_is_gone(server):
-    async with bench_on(server) as bench:
+async def while_redis_is_gone(redis_server):
+    async with bench_on(redis_server) as bench:
         one, two = await bench.open(), await bench.open()
         await opened(one, "before", (one, two))
         await one.poll()
-        server.kill()
+        redis_server.kill()
         await eventually(one.stats, lambda stats: not stats.connected)
         await refused(one, "before")
         await told(one, "meanwhile", [False] * POLICY.minimum_calls)
@@ -91,20 +77,20 @@ async def while_redis_is_gone(server):
         for permit in permits:
             one.report(permit, None)
         one.trip("meanwhile", POLICY, 100.0)
-        await asyncio.to_thread(server.start)
+        await asyncio.to_thread(redis_server.start)
         await until(two, "meanwhile", "open")
 
 
-def test_while_redis_is_gone_each_judges_alone_and_tells_what_it_knows_afterwards(server):
+def test_while_redis_is_gone_each_judges_alone_and_tells_what_it_knows_afterwards(redis_server):
     try:
-        asyncio.run(while_redis_is_gone(server))
+        asyncio.run(while_redis_is_gone(redis_server))
     finally:
-        server.kill()
-        server.start()
+        redis_server.kill()
+        redis_server.start()
 
 
-async def with_the_servers_time(server):
-    client = redis.Redis(unix_socket_path=server.socket, socket_timeout=5)
+async def with_the_servers_time(redis_server):
+    client = redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5)
     board = RedisBreakerBoard(client, "real", prefix=f"test{next(NUMBERS)}:")
     await opened(board, "a", (board,))
     refusal = await refused(board, "a")
@@ -113,5 +99,5 @@ async def with_the_servers_time(server):
     await client.aclose()
 
 
-def test_the_servers_time_is_used_without_a_clock(server):
-    asyncio.run(with_the_servers_time(server))
+def test_the_servers_time_is_used_without_a_clock(redis_server):
+    asyncio.run(with_the_servers_time(redis_server))

@@ -1,9 +1,6 @@
 import asyncio
 import contextlib
 import itertools
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -12,28 +9,17 @@ redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install an
 from antiphon.storage.redis_cache import RedisCacheStore  # noqa: E402
 from antiphon.testing import FakeClock, cache_contract  # noqa: E402
 from antiphon.testing.cache_contract import A, found, look  # noqa: E402
-from tests.integration.ledger.redis_server import RedisServer  # noqa: E402
 
 NUMBERS = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server(need):
-    program = need.program("redis-server")
-    folder = Path(tempfile.mkdtemp(prefix="ap-"))  # a socket's name must be short
-    server = RedisServer(program, folder)
-    yield server
-    server.kill()
-    shutil.rmtree(folder)
 
 
 class Bench:
     shared = True
     max_bytes = 500_000
 
-    def __init__(self, server):
+    def __init__(self, redis_server):
         self.clock = FakeClock()
-        self.server = server
+        self.server = redis_server
         self.prefix = f"test{next(NUMBERS)}:"
         self.stores = []
         self.clients = []
@@ -62,8 +48,8 @@ class Bench:
 
 
 @contextlib.asynccontextmanager
-async def opened(server):
-    bench = Bench(server)
+async def opened(redis_server):
+    bench = Bench(redis_server)
     try:
         yield bench
     finally:
@@ -71,12 +57,12 @@ async def opened(server):
 
 
 @pytest.mark.parametrize("check", cache_contract.CHECKS, ids=lambda check: check.__name__)
-def test_redis(check, server):
-    asyncio.run(check(lambda: opened(server)))
+def test_redis(check, redis_server):
+    asyncio.run(check(lambda: opened(redis_server)))
 
 
-async def with_the_servers_time(server):
-    client = redis.Redis(unix_socket_path=server.socket, socket_timeout=5)
+async def with_the_servers_time(redis_server):
+    client = redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5)
     store = RedisCacheStore(client, prefix=f"test{next(NUMBERS)}:", timeout=4.0)
     store.put(A, b"k", b"v", 60.0)
     assert await found(store, A, b"k") == b"v"
@@ -86,5 +72,5 @@ async def with_the_servers_time(server):
     await client.aclose()
 
 
-def test_the_servers_time_is_used_without_a_clock(server):
-    asyncio.run(with_the_servers_time(server))
+def test_the_servers_time_is_used_without_a_clock(redis_server):
+    asyncio.run(with_the_servers_time(redis_server))

@@ -1,9 +1,6 @@
 import asyncio
 import contextlib
 import itertools
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -13,29 +10,18 @@ from antiphon.core.ledger import FOREVER, Hold, Limit, Refusal, Reservation  # n
 from antiphon.storage.redis_ledger import RedisLedger  # noqa: E402
 from antiphon.testing import FakeClock, ledger_contract  # noqa: E402
 from antiphon.testing.ledger_contract import eventually, outcome, reserved, settled  # noqa: E402
-from tests.integration.ledger.redis_server import RedisServer  # noqa: E402
 
 NUMBERS = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def server(need):
-    program = need.program("redis-server")
-    folder = Path(tempfile.mkdtemp(prefix="ap-"))  # a socket's name must be short
-    server = RedisServer(program, folder)
-    yield server
-    server.kill()
-    shutil.rmtree(folder)
 
 
 class Bench:
     lease = 15.0
     age = 300.0
 
-    def __init__(self, server, clock=None):
+    def __init__(self, redis_server, clock=None):
         self.clock = clock or FakeClock(unix_time=1_699_999_980.0)
         self.prefix = f"test{next(NUMBERS)}:"
-        self.server = server
+        self.server = redis_server
         self.ledgers: list[RedisLedger] = []
         self.clients = []
         self.dead: list[RedisLedger] = []
@@ -70,8 +56,8 @@ class Bench:
 
 
 @contextlib.asynccontextmanager
-async def opened(server):
-    bench = Bench(server)
+async def opened(redis_server):
+    bench = Bench(redis_server)
     try:
         yield bench
     finally:
@@ -79,16 +65,16 @@ async def opened(server):
 
 
 @pytest.mark.parametrize("check", ledger_contract.CHECKS, ids=lambda check: check.__name__)
-def test_redis(check, server):
-    asyncio.run(check(lambda: opened(server)))
+def test_redis(check, redis_server):
+    asyncio.run(check(lambda: opened(redis_server)))
 
 
-async def while_redis_is_gone(server):
-    async with opened(server) as bench:
+async def while_redis_is_gone(redis_server):
+    async with opened(redis_server) as bench:
         ledger = await bench.open()
         money, rate = Limit(100), Limit(100, outage="open")
         before = await reserved(ledger, Hold("money", 10, money))
-        server.kill()
+        redis_server.kill()
         refusal = await outcome(ledger, Hold("money", 1, money))
         assert isinstance(refusal, Refusal)
         assert (refusal.reason, refusal.account) == ("unavailable", "money")
@@ -96,7 +82,7 @@ async def while_redis_is_gone(server):
         assert isinstance(passed, Reservation)
         ledger.settle(passed, [5])
         ledger.settle(before, [9])
-        server.start()
+        redis_server.start()
         await eventually(lambda: settled_if_known(ledger, "money"), 9)
         await eventually(lambda: settled_if_known(ledger, "rate"), 5)
         await reserved(ledger, Hold("money", 91, money))
@@ -109,12 +95,12 @@ async def settled_if_known(ledger, account):
     return standing.settled if standing else -1
 
 
-def test_while_redis_is_gone_money_fails_closed_rates_as_declared_and_nothing_settled_is_lost(server):
-    asyncio.run(while_redis_is_gone(server))
+def test_while_redis_is_gone_money_fails_closed_rates_as_declared_and_nothing_settled_is_lost(redis_server):
+    asyncio.run(while_redis_is_gone(redis_server))
 
 
-async def with_the_servers_time(server):
-    client = redis.Redis(unix_socket_path=server.socket, socket_timeout=5)
+async def with_the_servers_time(redis_server):
+    client = redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5)
     ledger = RedisLedger(client, "real", prefix=f"test{next(NUMBERS)}:")
     kept = await reserved(ledger, Hold("a", 3, Limit(10)), Hold("m", 1, Limit(1)))
     ledger.settle(kept, [2, 1])
@@ -123,5 +109,5 @@ async def with_the_servers_time(server):
     await client.aclose()
 
 
-def test_the_servers_time_is_used_without_a_clock(server):
-    asyncio.run(with_the_servers_time(server))
+def test_the_servers_time_is_used_without_a_clock(redis_server):
+    asyncio.run(with_the_servers_time(redis_server))
