@@ -83,7 +83,8 @@ class RedisBreakerBoard:
         return self._board.stats()
 
     async def poll(self) -> None:
-        """Hear of what others have changed. Happens by itself, ten times a second."""
+        """Tell what waits to be told, and hear of what others have changed. Happens by itself, ten times a second."""
+        self._board.flush()
         told: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def tell(result: Any) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import redis.asyncio
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
 TOGETHER: Final = 256
@@ -16,7 +18,18 @@ FIRST_PAUSE: Final = 0.05
 LAST_PAUSE: Final = 1.0
 """Seconds between two tries while Redis cannot be asked."""
 
+PATIENCE: Final = 1.0
+"""Seconds for a connection, and for an answer."""
+
 log = logging.getLogger(__name__)
+
+
+def connect(url: str, patience: float = PATIENCE) -> "redis.asyncio.Redis":
+    """A client that says at once that Redis cannot be asked: by itself it tries again for seconds, and calls would wait for it.
+
+    ``url`` is ``redis://``, ``rediss://`` or ``unix://``. It connects when it is first used; close it with ``aclose``.
+    """
+    return redis.asyncio.Redis.from_url(url, socket_timeout=patience, socket_connect_timeout=patience, retry=Retry(NoBackoff(), 0))
 
 
 class Operation:

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
+pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
 
-from antiphon.storage.redis_board import RedisBreakerBoard  # noqa: E402
-from antiphon.testing import FakeClock  # noqa: E402
-from tests.unit.dispatch.coordinator.breakers.test_against_machine import MemoryMachine  # noqa: E402
+from antiphon.storage.redis_board import RedisBreakerBoard
+from antiphon.storage.redis_operations import connect
+from antiphon.testing import FakeClock
+from tests.unit.dispatch.coordinator.breakers.test_against_machine import MemoryMachine
 
 NUMBERS = itertools.count()
 BOARDS = 2
@@ -26,7 +27,7 @@ def test_redis_agrees_with_the_machine(redis_server):
 
         async def open(self):
             prefix = f"test{next(NUMBERS)}:"
-            self.clients = [redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5) for _ in range(BOARDS)]
+            self.clients = [connect(f"unix://{redis_server.socket}") for _ in range(BOARDS)]
             named = enumerate(self.clients)
             self.boards = [RedisBreakerBoard(client, f"s{number}", clock=self.clock, prefix=prefix) for number, client in named]
             for board in self.boards:

@@ -4,11 +4,12 @@ import itertools
 
 import pytest
 
-redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
+pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
 
-from antiphon.storage.redis_board import RedisBreakerBoard  # noqa: E402
-from antiphon.testing import FakeClock, board_contract  # noqa: E402
-from antiphon.testing.board_contract import POLICY, eventually, opened, permitted, refused, told, until  # noqa: E402
+from antiphon.storage.redis_board import RedisBreakerBoard
+from antiphon.storage.redis_operations import connect
+from antiphon.testing import FakeClock, board_contract
+from antiphon.testing.board_contract import POLICY, eventually, opened, permitted, refused, told, until
 
 NUMBERS = itertools.count()
 
@@ -22,7 +23,7 @@ class Bench:
         self.clients = []
 
     async def open(self):
-        self.clients.append(redis.Redis(unix_socket_path=self.server.socket, socket_timeout=5))
+        self.clients.append(connect(f"unix://{self.server.socket}"))
         board = RedisBreakerBoard(self.clients[-1], f"session-{len(self.clients)}", clock=self.clock, prefix=self.prefix)
         self.boards.append(board)
         await eventually(board.stats, lambda stats: stats.connected)
@@ -90,7 +91,7 @@ def test_while_redis_is_gone_each_judges_alone_and_tells_what_it_knows_afterward
 
 
 async def with_the_servers_time(redis_server):
-    client = redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5)
+    client = connect(f"unix://{redis_server.socket}")
     board = RedisBreakerBoard(client, "real", prefix=f"test{next(NUMBERS)}:")
     await opened(board, "a", (board,))
     refusal = await refused(board, "a")

@@ -4,11 +4,12 @@ import itertools
 
 import pytest
 
-redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
+pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
 
-from antiphon.storage.redis_cache import RedisCacheStore  # noqa: E402
-from antiphon.testing import FakeClock, cache_contract  # noqa: E402
-from antiphon.testing.cache_contract import A, found, look  # noqa: E402
+from antiphon.storage.redis_cache import RedisCacheStore
+from antiphon.storage.redis_operations import connect
+from antiphon.testing import FakeClock, cache_contract
+from antiphon.testing.cache_contract import A, found, look
 
 NUMBERS = itertools.count()
 
@@ -25,7 +26,7 @@ class Bench:
         self.clients = []
 
     async def open(self):
-        self.clients.append(redis.Redis(unix_socket_path=self.server.socket, socket_timeout=5))
+        self.clients.append(connect(f"unix://{self.server.socket}"))
         options = {"clock": self.clock, "max_bytes": self.max_bytes, "timeout": 4.0, "prefix": self.prefix}
         self.stores.append(RedisCacheStore(self.clients[-1], **options))
         return self.stores[-1]
@@ -62,7 +63,7 @@ def test_redis(check, redis_server):
 
 
 async def with_the_servers_time(redis_server):
-    client = redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5)
+    client = connect(f"unix://{redis_server.socket}")
     store = RedisCacheStore(client, prefix=f"test{next(NUMBERS)}:", timeout=4.0)
     store.put(A, b"k", b"v", 60.0)
     assert await found(store, A, b"k") == b"v"

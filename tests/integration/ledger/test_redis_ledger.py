@@ -4,12 +4,13 @@ import itertools
 
 import pytest
 
-redis = pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
+pytest.importorskip("redis.asyncio", reason="needs redis: pip install antiphon[redis]")
 
-from antiphon.core.ledger import FOREVER, Hold, Limit, Refusal, Reservation  # noqa: E402
-from antiphon.storage.redis_ledger import RedisLedger  # noqa: E402
-from antiphon.testing import FakeClock, ledger_contract  # noqa: E402
-from antiphon.testing.ledger_contract import eventually, outcome, reserved, settled  # noqa: E402
+from antiphon.core.ledger import FOREVER, Hold, Limit, Refusal, Reservation
+from antiphon.storage.redis_ledger import RedisLedger
+from antiphon.storage.redis_operations import connect
+from antiphon.testing import FakeClock, ledger_contract
+from antiphon.testing.ledger_contract import eventually, outcome, reserved, settled
 
 NUMBERS = itertools.count()
 
@@ -27,7 +28,7 @@ class Bench:
         self.dead: list[RedisLedger] = []
 
     async def open(self):
-        client = redis.Redis(unix_socket_path=self.server.socket, socket_timeout=5)
+        client = connect(f"unix://{self.server.socket}")
         self.clients.append(client)
         name = f"session-{len(self.ledgers)}"
         self.ledgers.append(RedisLedger(client, name, clock=self.clock, lease=self.lease, age=self.age, prefix=self.prefix))
@@ -96,11 +97,15 @@ async def settled_if_known(ledger, account):
 
 
 def test_while_redis_is_gone_money_fails_closed_rates_as_declared_and_nothing_settled_is_lost(redis_server):
-    asyncio.run(while_redis_is_gone(redis_server))
+    try:
+        asyncio.run(while_redis_is_gone(redis_server))
+    finally:
+        redis_server.kill()
+        redis_server.start()
 
 
 async def with_the_servers_time(redis_server):
-    client = redis.Redis(unix_socket_path=redis_server.socket, socket_timeout=5)
+    client = connect(f"unix://{redis_server.socket}")
     ledger = RedisLedger(client, "real", prefix=f"test{next(NUMBERS)}:")
     kept = await reserved(ledger, Hold("a", 3, Limit(10)), Hold("m", 1, Limit(1)))
     ledger.settle(kept, [2, 1])
