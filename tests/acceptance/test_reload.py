@@ -114,6 +114,14 @@ def test_a_wrong_file_leaves_the_old_settings_and_shows_its_line(gateway: Gatewa
     assert gateway.get("/admin/processes")["reload_error"] == ""
 
 
+def test_without_the_file_of_the_start_the_old_settings_stay(gateway: Gateway) -> None:
+    gateway.file.rename(gateway.file.with_suffix(".away"))
+    gateway.process.send_signal(signal.SIGHUP)
+    until(lambda: gateway.get("/admin/processes")["reload_error"])
+    assert "antiphon.yaml" in gateway.get("/admin/processes")["reload_error"]
+    assert agreed(gateway, "before")
+
+
 def test_a_stream_that_outlasts_the_grace_ends_with_an_error_event(gateway: Gateway, upstream: MockUpstream) -> None:
     upstream.script(chunk("one "), Gate(), Done())
     request = urllib.request.Request(

@@ -2,14 +2,16 @@
 
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from antiphon.bootstrap.plan import PlannedProcess
 from antiphon.bootstrap.revocations import Revocations, revocations_file
-from antiphon.bootstrap.snapshots.file import Snapshot, SnapshotSource
+from antiphon.bootstrap.snapshots.file import Snapshot, SnapshotSource, read, write
 from antiphon.bootstrap.snapshots.folder import SnapshotFolder
 from antiphon.config import Settings
+from antiphon.core.errors import SetupError
 
 MAX_NAMES = 10
 """Names of revoked keys that a warning tells."""
@@ -24,6 +26,8 @@ class Publisher:
         self._folder = SnapshotFolder(settings.data_dir)
         self._fresh: SnapshotFolder | None = None
         self._published: tuple[SnapshotSource, ...] = ()
+        self._known: dict[str, Snapshot] = {}
+        """What the files that may still be named hold, by their paths."""
         self.first_epoch = self._folder.next_epoch
         """Greater than that of any server before it that had this folder."""
 
@@ -39,9 +43,29 @@ class Publisher:
         sources = (self._fresh or self._folder).publish(snapshot)
         _warn_of_revoked(snapshot)
         self._published = sources
+        self._known = {path: known for path, known in self._known.items() if path in {source.path for source in sources[1:]}}
+        self._known[sources[0].path] = snapshot
         return tuple(
             msgspec.structs.replace(process, sources=sources) if process.role == "worker" else process for process in planned
         )
+
+    def mend(self, process: PlannedProcess) -> None:
+        """Write the snapshot that a process is about to go by once more, if its file is missing or damaged.
+
+        Where that cannot be done the process goes by the last good one, and the log says so.
+        """
+        for source in process.sources[:1]:
+            snapshot = self._known.get(source.path)
+            try:
+                read(source)
+            except SetupError as error:
+                if snapshot is None:
+                    continue
+                log.warning("%s; it is written again", error.message)
+                try:
+                    write(Path(source.path).parent, snapshot)
+                except SetupError as failure:
+                    log.error("%s", failure)
 
     def accept(self) -> None:
         """What was published last is in force: what is older than the one before it goes."""

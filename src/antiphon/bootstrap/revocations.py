@@ -6,8 +6,10 @@ can be restored. The file outlives restarts, and is obeyed whatever the configur
 
 import errno
 import fcntl
+import hashlib
 import logging
 import os
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +18,8 @@ import msgspec
 
 from antiphon.bootstrap.snapshots.file import sync_folder
 from antiphon.core.errors import NoSpace, SetupError
+
+_DIGEST = re.compile(rb"(?<![0-9a-fA-F])[0-9a-fA-F]{64}(?![0-9a-fA-F])")
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +59,7 @@ def append(path: Path, revocations: Sequence[Revocation]) -> int:
         kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else SetupError
         raise kind(
             f"nothing is changed: {path} cannot be written: {error.strerror}",
-            remedy="mend that and try again, or take the key out of the configuration and send SIGHUP to the server",
+            remedy="free some space there, or mend its rights, and try again",
         ) from error
     return length
 
@@ -68,6 +72,8 @@ class Revocations:
         self.digests: set[bytes] = set()
         self.position = 0
         """Bytes of the file that are known."""
+        self._lines = 0
+        self._known = hashlib.sha256()
         self._seen: tuple[int, int, int] | None = None
 
     def refresh(self) -> bool:
@@ -83,34 +89,44 @@ class Revocations:
         now = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
         if now == self._seen:
             return False
-        grown = self._seen is not None and stat.st_ino == self._seen[0] and stat.st_size > self._seen[1]
         try:
             with self.path.open("rb") as file:
-                file.seek(self.position if grown else 0)
-                data = file.read(stat.st_size)
+                data = memoryview(file.read(stat.st_size))
         except OSError as error:
             raise self._unreadable(error) from error
-        if not grown:
-            self._reset()
-        self._take(data[: data.rfind(b"\n") + 1])
+        if hashlib.sha256(data[: self.position]).digest() != self._known.digest():
+            self._reset()  # another file has taken its place: one from a backup, say
+        fresh = bytes(data[self.position :])
+        self._take(fresh[: fresh.rfind(b"\n") + 1])
         self._seen = now
         return True
 
     def _take(self, data: bytes) -> None:
-        for line in data.splitlines():
+        for line in data.split(b"\n")[:-1]:
+            self._lines += 1
             try:
                 row = msgspec.json.decode(line, type=Revocation)
                 digest = bytes.fromhex(row.digest)
             except (msgspec.MsgspecError, ValueError):
-                if line:
-                    log.error("%s holds a line that is none of Antiphon's: it is passed over", self.path)
+                self._take_damaged(line)
                 continue
             (self.digests.add if row.revoked else self.digests.discard)(digest)
         self.position += len(data)
+        self._known.update(data)
+
+    def _take_damaged(self, line: bytes) -> None:
+        """Whoever is still named in a line that cannot be read stays out: a key too few is found, one too many is not."""
+        if not line.strip():
+            return
+        found = [bytes.fromhex(digest.decode()) for digest in _DIGEST.findall(line)]
+        self.digests.update(found)
+        told = f"the {len(found)} digests in it count as revoked" if found else "it is passed over"
+        log.error("%s:%d is damaged: %s; mend the line, or revoke its key once more", self.path, self._lines, told)
 
     def _reset(self) -> None:
         self.digests.clear()
-        self.position = 0
+        self.position = self._lines = 0
+        self._known = hashlib.sha256()
         self._seen = None
 
     def _unreadable(self, error: OSError) -> SetupError:

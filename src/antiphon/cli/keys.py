@@ -15,7 +15,7 @@ from antiphon.bootstrap.revoking import revoke as revoke_keys
 from antiphon.cli.output import print_json, tell
 from antiphon.cli.settings import load_settings
 from antiphon.config import Settings
-from antiphon.config.keys_file import KeyRow, key_rows, read_keys_file
+from antiphon.config.keys_file import KeyRow, is_name, key_rows, read_keys_file
 from antiphon.core.errors import AntiphonError, NotFound, SetupError
 from antiphon.gateway.key_table import digest_of
 
@@ -29,7 +29,6 @@ Named = Annotated[str, typer.Argument(help="Name of the key, or the beginning of
 SHOWN_DIGITS = 12
 """Hexadecimal digits of a digest that are shown to people."""
 
-_NAME = re.compile(r"[^\s\x00-\x1f\x7f]{1,256}")
 _DIGEST = re.compile(r"sha256:([0-9a-fA-F]{8,64})")
 
 
@@ -67,9 +66,10 @@ class Change(msgspec.Struct, frozen=True):
 @app.command()
 def new(name: Annotated[str, typer.Argument(help="Who will call with it.")], json: Json = False) -> None:
     """Print a fresh key, once, and the line for the file that server.keys_file names. Nothing is written anywhere."""
-    if not _NAME.fullmatch(name) or name.startswith("#"):
+    if not is_name(name):
         raise SetupError(
-            f"{name[:80]!r} cannot be the name of a key", remedy="take 1 to 256 characters without blanks, the first no #"
+            f"{name[:80]!r} cannot be the name of a key",
+            remedy='take 1 to 256 bytes of UTF-8 that show, without blanks, that begin neither with "#" nor with "sha256:"',
         )
     key = f"ap-{secrets.token_urlsafe(32)}"
     made = NewKey(name, key, f"{name} sha256:{digest_of(key.encode()).hex()}")

@@ -55,8 +55,11 @@ def serve(options: ServeOptions) -> None:
     with RichProgress() as progress:
         settings, paths = _fetched(options, settings, progress)
 
+    # the file that was found at the start is asked for from now on: without it everything would go back to the defaults
+    again = msgspec.structs.replace(options, config=options.config or loaded.file)
+
     def reload() -> tuple[Settings, Mapping[str, str]]:
-        return _fetched(options, _load(options).settings, silent)
+        return _fetched(again, _load(again).settings, silent)
 
     Supervisor(settings, paths, reload=reload, notify=StatusLines(settings, verbose=options.verbose)).run()
 

@@ -1,7 +1,9 @@
 """The file of callers' keys that ``server.keys_file`` names: ``name sha256:HEX`` lines, for more keys than YAML is good for."""
 
+import codecs
 import hashlib
 import re
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +12,9 @@ import msgspec
 from antiphon.config.problems import raise_all
 from antiphon.config.settings import ServerSettings
 from antiphon.core.errors import ConfigError
+
+MAX_BYTES = 256 << 20
+"""Size of the file at most: some two million keys."""
 
 MAX_ERRORS = 20
 """Wrong lines that are told of; a file that is wrong as a whole should not fill the terminal."""
@@ -35,11 +40,7 @@ def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
     together with those that are ``taken``.
     """
     file = str(path)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        remedy = "check the path and its rights; an empty file will do until there are keys"
-        raise ConfigError(f"the file of keys cannot be read: {error.strerror}", remedy=remedy, file=file) from None
+    data = _read(path)
     rows: list[KeyRow] = []
     errors: list[ConfigError] = []
     names = {row.name: row for row in taken}
@@ -67,6 +68,31 @@ def key_rows(server: ServerSettings) -> list[KeyRow]:
     """Every key of the callers: those of ``server.keys``, then those of ``server.keys_file``. Raises ConfigError as above."""
     own = [KeyRow(row.name, hashlib.sha256(row.key.reveal().encode()).digest()) for row in server.keys]
     return [*own, *read_keys_file(Path(server.keys_file), own)] if server.keys_file else own
+
+
+def _read(path: Path) -> bytes:
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):  # a pipe, say, from which reading might never end
+            raise ConfigError("the file of keys is no ordinary file", remedy="name a file of lines", file=str(path))
+        if about.st_size > MAX_BYTES:
+            raise ConfigError(f"the file of keys has more than {MAX_BYTES >> 20} MiB", remedy="name a smaller file", file=str(path))
+        data = path.read_bytes()
+    except OSError as error:
+        remedy = "check the path and its rights; an empty file will do until there are keys"
+        raise ConfigError(f"the file of keys cannot be read: {error.strerror}", remedy=remedy, file=str(path)) from None
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and b"\0" in data:
+        raise ConfigError("the file of keys is in UTF-16", remedy="save it as UTF-8", file=str(path))
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def is_name(name: str) -> bool:
+    """Whether a key may be called so: as the file can hold it, and as no digest is written."""
+    try:
+        line = f"{name} sha256:{'0' * 64}".encode()
+    except UnicodeEncodeError:
+        return False
+    return name.isprintable() and not name.startswith(("#", "sha256:")) and _LINE.fullmatch(line) is not None
 
 
 def _row(line: bytes, number: int) -> KeyRow | None:

@@ -27,12 +27,20 @@ class Fleet:
     """Keeps one keeper a name, and the state file true."""
 
     def __init__(
-        self, run_dir: str, sockets: PublicSockets, timings: Timings, tell: Callable[[Notice], None], *, epoch: int = 1
+        self,
+        run_dir: str,
+        sockets: PublicSockets,
+        timings: Timings,
+        tell: Callable[[Notice], None],
+        *,
+        epoch: int,
+        prepare: Callable[[PlannedProcess], None],
     ) -> None:
         self._run_dir = run_dir
         self._sockets = sockets
         self._timings = timings
         self._tell = tell
+        self._prepare = prepare
         self._keepers: dict[str, Keeper] = {}
         self._alive: set[Keeper] = set()
         """Also those that leave, or are about to be a successor."""
@@ -215,7 +223,7 @@ class Fleet:
 
     def _keep(self, process: PlannedProcess, shares: Shares) -> Keeper:
         assignment = Assignment(process, self._run_dir, self._state.epoch, shares.get(process.name, ()))
-        keeper = Keeper(assignment, self._timings, tell=self._tell, changed=self.note)
+        keeper = Keeper(assignment, self._timings, tell=self._tell, changed=self.note, prepare=self._prepare)
         self._alive.add(keeper)
         return keeper
 

@@ -43,10 +43,19 @@ class Timings(msgspec.Struct, frozen=True):
 
 
 class Keeper:
-    """Answers for one name. ``tell`` hears the news, ``changed`` is called whenever ``state`` is another."""
+    """Answers for one name. ``tell`` hears the news, ``changed`` is called whenever ``state`` is another.
+
+    ``prepare`` is called before each start with what is started.
+    """
 
     def __init__(
-        self, assignment: Assignment, timings: Timings, *, tell: Callable[[Notice], None], changed: Callable[[], None]
+        self,
+        assignment: Assignment,
+        timings: Timings,
+        *,
+        tell: Callable[[Notice], None],
+        changed: Callable[[], None],
+        prepare: Callable[[PlannedProcess], None],
     ) -> None:
         self.assignment = assignment
         self.name = assignment.planned.name
@@ -60,6 +69,7 @@ class Keeper:
         self._timings = timings
         self._tell = tell
         self._changed = changed
+        self._prepare = prepare
         self._backoff = Backoff(timings.backoff)
         self._stopping = asyncio.Event()
         self._child: ChildProcess | None = None
@@ -156,6 +166,7 @@ class Keeper:
 
     async def _live(self) -> ProcessError:
         """One life of the process, from its start to why it ended."""
+        self._prepare(self.assignment.planned)
         try:
             child = ChildProcess(self.assignment, self._hear)
         except AntiphonError as error:

@@ -74,7 +74,8 @@ class Supervisor:
         return 0
 
     async def _serve(self, planned: tuple[PlannedProcess, ...], run_dir: str, sockets: PublicSockets) -> None:
-        fleet = Fleet(run_dir, sockets, self._timings, self._tell, epoch=self._publisher.first_epoch)
+        publisher = self._publisher
+        fleet = Fleet(run_dir, sockets, self._timings, self._tell, epoch=publisher.first_epoch, prepare=publisher.mend)
         course = _Course(fleet)
         reloads = asyncio.create_task(self._reload_when_asked(course, run_dir), name="reload")
         announcement = asyncio.create_task(self._announce(course, sockets.address), name="announce")

@@ -33,19 +33,39 @@ def test_all_workers_go_by_one_file_before_and_after_a_reload(server):
     assert snapshots(server)[0].name.endswith(f"-{next(iter(second))[1][:12]}.snapshot")
 
 
-def test_a_worker_starts_again_with_the_last_good_file_and_a_reload_mends_it(server):
+def test_a_damaged_file_is_written_again_before_a_worker_starts(server):
+    server.write(behaviour=updating(1), aliases={"old": ["x"]})
+    server.serving()
+    server.write(behaviour=updating(1), aliases={"new": ["x"]})
+    server.reload("reloaded")
+    newest = snapshots(server)[0]
+    held = newest.read_bytes()
+    os.truncate(newest, 100)
+    os.kill(server.named("worker-0").pid, signal.SIGKILL)
+    eventually(lambda: server.named("worker-0").restarts == 1 and server.named("worker-0").state == "ready")
+    assert server.get()["aliases"] == ["new"]
+    assert server.named("worker-0").epoch == 2
+    assert "it is written again" in server.errors.read_text()
+    assert newest.read_bytes() == held
+
+
+def test_where_it_cannot_be_written_again_a_worker_starts_with_the_last_good_file_and_a_reload_mends_it(server):
     server.write(behaviour=updating(1), aliases={"old": ["x"]})
     server.serving()
     server.write(behaviour=updating(1), aliases={"new": ["x"]})
     server.reload("reloaded")
     assert server.get()["aliases"] == ["new"]
-    os.truncate(snapshots(server)[0], 100)
+    newest = snapshots(server)[0]
+    os.truncate(newest, 100)
+    in_the_way = newest.with_suffix(".new")
+    in_the_way.mkdir()
     os.kill(server.named("worker-0").pid, signal.SIGKILL)
     eventually(lambda: server.named("worker-0").restarts == 1 and server.named("worker-0").state == "ready")
     assert server.get()["aliases"] == ["old"]
     assert server.named("worker-0").epoch == 1
     assert server.state.epoch == 2
     assert "is damaged" in server.errors.read_text()
+    in_the_way.rmdir()
     server.reload("reloaded")
     assert server.get()["aliases"] == ["new"]
     assert server.named("worker-0").epoch == 3
@@ -54,11 +74,14 @@ def test_a_worker_starts_again_with_the_last_good_file_and_a_reload_mends_it(ser
 def test_a_worker_without_any_good_file_says_so_and_a_reload_mends_it(server):
     server.write(behaviour=updating(1))
     server.serving()
-    snapshots(server)[0].unlink()
+    newest = snapshots(server)[0]
+    newest.unlink()
+    newest.with_suffix(".new").mkdir()
     os.kill(server.named("worker-0").pid, signal.SIGKILL)
     error = eventually(lambda: (found := server.named("worker-0").error) and "No such file" in found.message and found)
     assert error.setup
     assert "SIGHUP" in error.remedy
+    newest.with_suffix(".new").rmdir()
     server.reload("reloaded")
     eventually(lambda: server.named("worker-0").state == "ready")
     assert server.get()["name"] == "worker-0"

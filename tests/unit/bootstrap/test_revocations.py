@@ -79,6 +79,28 @@ def test_a_file_that_was_replaced_cut_or_removed_is_read_anew(path):
     assert known.digests == {C}
 
 
+def test_a_longer_file_in_the_place_of_another_is_read_from_its_beginning(path):
+    revoke(path, A, C)
+    backup = path.read_bytes()
+    path.write_bytes(b"")
+    revoke(path, B)
+    known = Revocations(path)
+    known.refresh()
+    path.write_bytes(backup)  # as a copy from a backup does: the same file, and it has grown
+    assert known.refresh()
+    assert known.digests == {A, C}
+    assert known.position == len(backup)
+
+
+def test_who_stands_in_a_damaged_line_stays_out_and_the_line_is_named(path, caplog):
+    revoke(path, A, B)
+    path.write_bytes(path.read_bytes().replace(b"{", b"X{", 1))
+    known = Revocations(path)
+    known.refresh()
+    assert known.digests == {A, B}
+    assert f"{path}:1 is damaged" in caplog.text
+
+
 def test_a_file_that_cannot_be_read_is_named_and_what_is_known_stays(path):
     revoke(path, A)
     known = Revocations(path)

@@ -1,9 +1,10 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from antiphon.config import ConfigErrors, load, load_with_origins
-from antiphon.config.keys_file import MAX_ERRORS, key_rows, read_keys_file
+from antiphon.config.keys_file import MAX_ERRORS, is_name, key_rows, read_keys_file
 from antiphon.core.errors import ConfigError
 from antiphon.gateway.key_table import digest_of
 
@@ -73,6 +74,33 @@ def test_no_name_and_no_key_comes_twice(file):
 def test_a_file_that_is_wrong_as_a_whole_does_not_fill_the_terminal(file):
     file.write_text("wrong\n" * 1000)
     assert len(told(file)) == MAX_ERRORS
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(file):
+    file.write_bytes(b"\xef\xbb\xbf" + line("alice", "sk-a").encode())
+    assert [row.name for row in read_keys_file(file)] == ["alice"]
+    file.write_bytes(line("alice", "sk-a").encode("utf-16"))
+    with pytest.raises(ConfigError, match="UTF-16"):
+        read_keys_file(file)
+
+
+def test_what_might_never_end_is_not_read(file):
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(ConfigError, match="no ordinary file"):
+        read_keys_file(file)
+
+
+@pytest.mark.parametrize("name", ["alice", "日本", "a" * 256, "a#b"])
+def test_a_name_is_one_that_the_file_can_hold(file, name):
+    assert is_name(name)
+    file.write_text(line(name, "sk"))
+    assert [row.name for row in read_keys_file(file)] == [name]
+
+
+@pytest.mark.parametrize("name", ["", "a b", "#a", "日" * 200, "\udcff", "sha256:deadbeef", "a\u200bb", "a\x1b[31m"])
+def test_what_cannot_be_written_or_seen_is_no_name(name):
+    assert not is_name(name)
 
 
 def test_a_file_that_is_not_there_is_named(file):
