@@ -125,7 +125,7 @@ def test_a_header_that_does_not_come_in_time_ends_the_connection(loop: LoopThrea
     served = Served(loop, rules())
     assert served.ask(begun) == b""
     assert served.reception.refusals.counts == {"its PROXY header did not come in time": 1}
-    assert not served.server.arriving
+    loop.until(lambda: not served.server.arriving)
 
 
 def test_a_load_balancer_that_looks_whether_anybody_is_there_is_no_reason_to_warn(loop: LoopThread) -> None:
@@ -235,7 +235,7 @@ def test_plain_http_on_a_port_of_tls_is_told_so(loop: LoopThread, secured: Secur
 def test_who_says_nothing_on_a_port_of_tls_is_not_waited_for(loop: LoopThread, secured: Secured, spoken: bytes) -> None:
     served = Served(loop, None, secured.context)
     assert served.ask(spoken) == b""
-    assert not served.server.arriving
+    loop.until(lambda: not served.server.arriving)
 
 
 def test_refusals_are_told_once_a_minute_with_their_number(caplog: pytest.LogCaptureFixture) -> None:
