@@ -54,18 +54,17 @@ class Publisher:
 
         Where that cannot be done the process goes by the last good one, and the log says so.
         """
-        for source in process.sources[:1]:
-            snapshot = self._known.get(source.path)
+        if not process.sources or (snapshot := self._known.get(process.sources[0].path)) is None:
+            return
+        source = process.sources[0]
+        try:
+            read(source)
+        except SetupError as damage:
+            log.warning("%s; it is written again", damage.message)
             try:
-                read(source)
-            except SetupError as error:
-                if snapshot is None:
-                    continue
-                log.warning("%s; it is written again", error.message)
-                try:
-                    write(Path(source.path).parent, snapshot)
-                except SetupError as failure:
-                    log.error("%s", failure)
+                write(Path(source.path).parent, snapshot)
+            except SetupError as failure:
+                log.error("%s", failure)
 
     def accept(self) -> None:
         """What was published last is in force: what is older than the one before it goes."""

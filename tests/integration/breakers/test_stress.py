@@ -2,40 +2,28 @@
 
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-COORDINATOR = HERE.parent / "ledger" / "coordinator_program.py"
+from tests.integration.coordinated import Coordinated
+
+WORKER = Path(__file__).with_name("worker_program.py")
+LEASE = 2.0
 WORKERS = 4
 TRIALS = 5
 
 
-class Stage:
+class Stage(Coordinated):
+    """With workers that call a target, which is dead while ``dead`` exists, and log how they see its breaker."""
+
     def __init__(self, folder: Path):
-        self.folder = folder
-        self.socket = str(folder / "shared")
+        super().__init__(folder, LEASE)
         self.dead = folder / "dead"
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.coordinator = self.start_coordinator()
         self.logs = [folder / f"worker-{number}.log" for number in range(WORKERS)]
-        self.workers = [self.start(HERE / "worker_program.py", self.socket, str(log), str(self.dead)) for log in self.logs]
-
-    def start(self, program: Path, *arguments: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, program, *arguments], stdout=subprocess.PIPE)
-        self.processes.append(process)
-        return process
-
-    def start_coordinator(self) -> subprocess.Popen[bytes]:
-        process = self.start(COORDINATOR, str(self.folder / "journal"), self.socket, "2.0")
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        return process
+        self.workers = [self.start(WORKER, self.socket, str(log), str(self.dead)) for log in self.logs]
 
     def said(self, number: int) -> list[str]:
         return self.logs[number].read_text().splitlines() if self.logs[number].exists() else []
@@ -55,14 +43,6 @@ class Stage:
         """Numbers of all trials that the coordinator gave out, in order."""
         lines = [line.split() for number in range(WORKERS) for line in self.said(number)]
         return sorted(int(words[1]) for words in lines if words[0] == "trial" and int(words[1]) > 0)
-
-    def end(self) -> None:
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait(10)
-            assert process.stdout is not None
-            process.stdout.close()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import itertools
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -16,8 +15,9 @@ from antiphon.core.clock import SystemClock
 from antiphon.core.ledger import FOREVER
 from antiphon.dispatch.coordinator.ledger.client import CoordinatorLedger
 from antiphon.dispatch.coordinator.link import CoordinatorLink
+from tests.integration.coordinated import Coordinated
 
-HERE = Path(__file__).parent
+WORKER = Path(__file__).with_name("worker_program.py")
 WORKERS = 4
 CALLS = 50_000
 """Of each worker, so that the two that live make 100,000 between them."""
@@ -25,37 +25,10 @@ KILLED = {0, 1}
 LEASE = 2.0
 
 
-class Stage:
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.socket = str(folder / "ledger")
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.coordinator = self.start_coordinator()
-
-    def start_coordinator(self) -> subprocess.Popen[bytes]:
-        process = self.start("coordinator_program", str(self.folder / "journal"), self.socket, str(LEASE))
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        return process
-
-    def start(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, HERE / f"{program}.py", *arguments], stdout=subprocess.PIPE)
-        self.processes.append(process)
-        return process
-
-    def end(self) -> None:
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait(10)
-            assert process.stdout is not None
-            process.stdout.close()
-
-
 @pytest.fixture
 def stage():
     folder = Path(tempfile.mkdtemp(prefix="ap-"))
-    stage = Stage(folder)
+    stage = Coordinated(folder, LEASE)
     yield stage
     stage.end()
     shutil.rmtree(folder)
@@ -99,10 +72,10 @@ def test_the_books_are_equal_to_what_was_settled(stage, capacity, tight):
     asyncio.run(play(stage, capacity, tight))
 
 
-async def play(stage: Stage, capacity: int, tight: bool) -> None:
+async def play(stage: Coordinated, capacity: int, tight: bool) -> None:
     logs = [stage.folder / f"worker-{number}.log" for number in range(WORKERS)]
     workers = [
-        stage.start("worker_program", stage.socket, f"worker-{number}", str(logs[number]), str(CALLS), str(capacity), str(number))
+        stage.start(WORKER, stage.socket, f"worker-{number}", str(logs[number]), str(CALLS), str(capacity), str(number))
         for number in range(WORKERS)
     ]
     watch = Watch(stage.socket, capacity)
@@ -113,7 +86,7 @@ async def play(stage: Stage, capacity: int, tight: bool) -> None:
         await watch.link.close()
 
 
-async def follow(stage: Stage, watch: Watch, workers: list[subprocess.Popen[bytes]], logs: list[Path], tight: bool) -> None:
+async def follow(stage: Coordinated, watch: Watch, workers: list[subprocess.Popen[bytes]], logs: list[Path], tight: bool) -> None:
     deadline = time.monotonic() + 200
     kills = iter(sorted(KILLED))
     for turn in itertools.count():

@@ -1,4 +1,4 @@
-"""A coordinator's ledger alone: ``coordinator_program.py JOURNAL SOCKET LEASE``. Says "ready" on standard output."""
+"""A coordinator alone: ``coordinator_program.py JOURNAL SOCKET LEASE``. Says "ready" on standard output."""
 
 import asyncio
 import sys
