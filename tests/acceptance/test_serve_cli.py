@@ -69,6 +69,16 @@ def test_a_server_without_local_models_from_start_to_end(cli, upstream):
         assert "sk-" not in server.said
 
 
+def test_a_wish_to_reload_that_comes_before_the_server_is_ready_is_kept(cli, upstream):
+    config = cli.folder / "antiphon.yaml"
+    config.write_text(CONFIG.format(url=upstream.url, models="mock-model"))
+    with serving(cli, "--no-local") as server:
+        server.wait_said("configured by antiphon.yaml")
+        server.process.send_signal(signal.SIGHUP)
+        server.wait_said("the new settings are in effect")
+        assert server.end() == 0
+
+
 def test_a_busy_port_is_told_before_anything_is_fetched(cli):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

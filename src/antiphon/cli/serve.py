@@ -21,6 +21,7 @@ from antiphon.config.consistency import THIS_MACHINE
 from antiphon.core.errors import ModelSourceError
 from antiphon.registry.progress import Progress, silent
 from antiphon.supervisor import Supervisor
+from antiphon.supervisor.hangup import Hangup
 from antiphon.supervisor.sockets import PublicSockets
 
 app = typer.Typer()
@@ -45,6 +46,7 @@ class ServeOptions(msgspec.Struct, frozen=True):
 @takes(ServeOptions)
 def serve(options: ServeOptions) -> None:
     """Run the server until Ctrl-C. SIGHUP reads the configuration again."""
+    hangup = Hangup()
     _set_up_log(verbose=options.verbose)
     loaded = _load(options)
     tell(f"antiphon {__version__}, {f'configured by {loaded.file}' if loaded.file else 'without a configuration file'}")
@@ -61,7 +63,7 @@ def serve(options: ServeOptions) -> None:
     def reload() -> tuple[Settings, Mapping[str, str]]:
         return _fetched(again, _load(again).settings, silent)
 
-    Supervisor(settings, paths, reload=reload, notify=StatusLines(settings, verbose=options.verbose)).run()
+    Supervisor(settings, paths, reload=reload, notify=StatusLines(settings, verbose=options.verbose), hangup=hangup).run()
 
 
 def _load(options: ServeOptions) -> Loaded:

@@ -15,7 +15,8 @@
     │   └── MethodNotAllowed
     ├── CapacityError                try again later
     │   ├── QueueFull
-    │   └── Draining
+    │   ├── Draining
+    │   └── NoWorker
     ├── UpstreamError                whoever should answer did not
     │   ├── UpstreamUnreachable
     │   ├── UpstreamTimeout
@@ -136,6 +137,13 @@ class Draining(CapacityError):
 
     code = "draining"
     usual_remedy = "try again in a moment"
+
+
+class NoWorker(CapacityError):
+    """No worker of this server can be started at the moment."""
+
+    code = "no_worker"
+    usual_remedy = 'try again in a moment; whoever runs the server sees the reason with "antiphon doctor"'
 
 
 class UpstreamError(AntiphonError):

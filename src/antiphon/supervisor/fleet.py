@@ -13,6 +13,7 @@ from antiphon.bootstrap.state import write_state
 from antiphon.core.errors import SetupError
 from antiphon.core.processes import ProcessError, ServerState
 from antiphon.supervisor.child import Assignment
+from antiphon.supervisor.cover import Cover, accepts
 from antiphon.supervisor.keeper import Keeper, Timings
 from antiphon.supervisor.notice import Notice
 from antiphon.supervisor.sockets import PublicSockets
@@ -41,6 +42,11 @@ class Fleet:
         self._timings = timings
         self._tell = tell
         self._prepare = prepare
+        self._cover = Cover(sockets)
+        self._moved = asyncio.Event()
+        """A process has changed its state."""
+        self._changing = asyncio.Lock()
+        self._watch: list[asyncio.Task[None]] = []
         self._keepers: dict[str, Keeper] = {}
         self._alive: set[Keeper] = set()
         """Also those that leave, or are about to be a successor."""
@@ -61,6 +67,7 @@ class Fleet:
         self._wanted = {process.name for process in planned}
         for process in planned:
             self._keepers[process.name] = self._keep(process, shares)
+        self._watch.append(asyncio.create_task(self._see_to_sockets(), name="see-to-sockets"))
         self.note()
 
     async def workers_ready(self) -> ProcessError | None:
@@ -81,19 +88,21 @@ class Fleet:
         for as long as the grace. Raises SetupError where a new process does not start: the one it should replace goes on, and the
         change ends there.
         """
-        try:
-            await self._change(planned, grace)
-        finally:
-            await self._adopt_orphans()
-            self.note()
+        async with self._changing:
+            try:
+                await self._change(planned, grace)
+            finally:
+                await self._look()
+                self.note()
 
     async def drain(self, grace: float) -> None:
         """End all processes, each after those that need it. The grace is for all of them together."""
         deadline = time.monotonic() + grace
-        seeing_off = list(self._leaving.values())
+        seeing_off = [*self._leaving.values(), *self._watch]
         for task in seeing_off:
             task.cancel()
         await asyncio.gather(*seeing_off, return_exceptions=True)
+        await self._cover.close()
         remaining = set(self._alive)
         while remaining:
             needed = {name for keeper in remaining for name in keeper.assignment.planned.needs}
@@ -159,7 +168,7 @@ class Fleet:
                 raise failure
         for process in planned:
             keeper = self._keepers[process.name]
-            if keeper.assignment.listen_fds != shares[process.name] and not await _accepts(keeper, shares[process.name]):
+            if keeper.assignment.listen_fds != shares[process.name] and not await accepts(keeper, shares[process.name]):
                 await self._replace(process, shares, grace)
 
     async def _update(self, process: PlannedProcess) -> bool:
@@ -206,16 +215,16 @@ class Fleet:
 
         self._leaving[keeper] = asyncio.create_task(leave(), name=f"see-off-{keeper.name}")
 
-    async def _adopt_orphans(self) -> None:
-        """Give sockets that a failed change left without a worker to one that is there.
+    async def _see_to_sockets(self) -> None:
+        """Whenever a process came or went, while nothing is being changed."""
+        while True:
+            await self._moved.wait()
+            self._moved.clear()
+            async with self._changing:
+                await self._look()
 
-        A connection that the kernel gives to a socket without a worker would wait for ever, and is lost if the socket is closed.
-        """
-        staying = self._alive - self._leaving.keys()
-        orphans = self._sockets.orphans({fd for keeper in staying for fd in keeper.assignment.listen_fds})
-        for keeper in self._of_role("worker"):
-            if orphans and keeper.takes_updates and await _accepts(keeper, (*keeper.assignment.listen_fds, *orphans)):
-                return
+    async def _look(self) -> None:
+        await self._cover.look(self._of_role("worker"), self._alive - self._leaving.keys())
 
     async def _end(self, keepers: Sequence[Keeper], grace: float) -> None:
         await asyncio.gather(*(keeper.stop(grace) for keeper in keepers))
@@ -223,9 +232,13 @@ class Fleet:
 
     def _keep(self, process: PlannedProcess, shares: Shares) -> Keeper:
         assignment = Assignment(process, self._run_dir, self._state.epoch, shares.get(process.name, ()))
-        keeper = Keeper(assignment, self._timings, tell=self._tell, changed=self.note, prepare=self._prepare)
+        keeper = Keeper(assignment, self._timings, tell=self._tell, changed=self._has_moved, prepare=self._prepare)
         self._alive.add(keeper)
         return keeper
+
+    def _has_moved(self) -> None:
+        self._moved.set()
+        self.note()
 
     def _shares(self, planned: Sequence[PlannedProcess]) -> Shares:
         held = {keeper.name: keeper.assignment.listen_fds for keeper in self._of_role("worker")}
@@ -234,13 +247,3 @@ class Fleet:
 
     def _of_role(self, role: str) -> list[Keeper]:
         return [keeper for keeper in self._keepers.values() if keeper.role == role]
-
-
-async def _accepts(keeper: Keeper, listen_fds: tuple[int, ...]) -> bool:
-    """Have a running worker accept on these sockets alone; whether it does so now."""
-    if not keeper.takes_updates:
-        return False
-    error = await keeper.share(listen_fds)
-    if error is not None:
-        log.warning("%s did not take over its public sockets: %s", keeper.name, error)
-    return error is None

@@ -20,6 +20,9 @@ from antiphon.supervisor.notice import Notice
 
 log = logging.getLogger(__name__)
 
+MOMENT = 0.5
+"""Seconds that callers of a process may wait for it to be started again."""
+
 KILL_MARGIN = 2.0
 """Seconds beyond the grace after which a process that was asked to end is killed."""
 
@@ -77,6 +80,8 @@ class Keeper:
         self._ready = asyncio.Event()
         self._ready_at = 0.0
         self._takes_updates = False
+        self.absent = False
+        """The process has ended and will not be back at once."""
         self._asked: dict[tuple[int, int], asyncio.Future[ProcessError | None]] = {}
         """What it has been told and not answered yet, by epoch and number of the share."""
         tell(Notice("starting", self.name))
@@ -125,6 +130,10 @@ class Keeper:
         self.assignment = msgspec.structs.replace(self.assignment, listen_fds=listen_fds)
         return await self._answer(0, self._child.share(listen_fds))
 
+    def forgo(self, listen_fds: tuple[int, ...]) -> None:
+        """Have the process accept on these public sockets alone once it is started again."""
+        self.assignment = msgspec.structs.replace(self.assignment, listen_fds=listen_fds)
+
     def kill(self) -> None:
         """End the process at once and for good."""
         self._stopping.set()
@@ -155,6 +164,7 @@ class Keeper:
                 self._settle(error)
                 return
             pause = self._backoff.pause(healthy_for=healthy_for, setup=error.setup)
+            self.absent = self.absent or pause > MOMENT or not self._ready.is_set()
             self._set("waiting", pid=0, error=error, detail="")
             self._tell(Notice("failed", self.name, str(error)))
             self._settle(error)
@@ -226,6 +236,7 @@ class Keeper:
             self._set("ready", detail="", epoch=status.epoch or self.assignment.epoch, snapshot=status.snapshot)
             self._ready_at = time.monotonic()
             self._ready.set()
+            self.absent = False
             self._tell(Notice("ready", self.name))
             self._settle(None)
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -11,13 +10,14 @@ from collections.abc import Callable, Mapping
 from antiphon.bootstrap.plan import PlannedProcess, plan
 from antiphon.bootstrap.publisher import Publisher
 from antiphon.config import Settings
-from antiphon.core.errors import AntiphonError, ConfigError, InternalError, SetupError
-from antiphon.supervisor.farewell import Farewell
+from antiphon.core.errors import AntiphonError, ConfigError, Draining, InternalError, SetupError
 from antiphon.supervisor.fleet import Fleet
+from antiphon.supervisor.hangup import Hangup
 from antiphon.supervisor.keeper import Timings
 from antiphon.supervisor.notice import Notice
 from antiphon.supervisor.rundir import RunDir
 from antiphon.supervisor.sockets import PublicSockets
+from antiphon.supervisor.stand_in import stand_in
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,8 @@ class Supervisor:
 
     SIGTERM and SIGINT drain, a second one kills; SIGHUP calls ``reload``, in a thread of its own, and goes over to what it returns.
     ``notify`` hears the news on the thread that called ``run``, and must show it: what is told as a notice is not logged as well.
-    It must return soon. ``planner`` and ``timings`` are for tests.
+    It must return soon. ``hangup`` is for callers that have something to do before and would not lose a SIGHUP meanwhile.
+    ``planner`` and ``timings`` are for tests.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Supervisor:
         *,
         reload: Callable[[], Loaded],
         notify: Callable[[Notice], None],
+        hangup: Hangup | None = None,
         planner: Planner = plan,
         timings: Timings | None = None,
     ) -> None:
@@ -49,6 +51,7 @@ class Supervisor:
         self._paths = paths
         self._load = reload
         self._notify = notify
+        self._hangup = hangup
         self._planner = planner
         self._timings = timings or Timings()
 
@@ -76,7 +79,7 @@ class Supervisor:
     async def _serve(self, planned: tuple[PlannedProcess, ...], run_dir: str, sockets: PublicSockets) -> None:
         publisher = self._publisher
         fleet = Fleet(run_dir, sockets, self._timings, self._tell, epoch=publisher.first_epoch, prepare=publisher.mend)
-        course = _Course(fleet)
+        course = _Course(fleet, self._hangup or Hangup())
         reloads = asyncio.create_task(self._reload_when_asked(course, run_dir), name="reload")
         announcement = asyncio.create_task(self._announce(course, sockets.address), name="announce")
         try:
@@ -94,12 +97,11 @@ class Supervisor:
 
     async def _drain(self, fleet: Fleet, sockets: PublicSockets) -> None:
         """End all processes in order. Whoever connects meanwhile, or has connected and found no worker yet, is told so."""
-        farewell = Farewell(sockets.listening, self._settings.server)
-        await farewell.begin()
+        farewell = await stand_in(sockets.listening, self._settings.server, Draining())
         try:
             await fleet.drain(self._settings.server.grace)
         finally:
-            await farewell.close()
+            await farewell.drain()
 
     async def _announce(self, course: "_Course", address: str) -> None:
         error = await course.fleet.workers_ready()
@@ -150,17 +152,15 @@ class Supervisor:
 class _Course:
     """Where a server is between its start and its end, and the signals that move it on."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, hangup: Hangup) -> None:
         self.fleet = fleet
         self.answering = asyncio.Event()
         """Every worker has been ready."""
         self.hangup = asyncio.Event()
         self.ending = asyncio.Event()
         self.error: SetupError | None = None
-        # what is started with nohup, or without a terminal, takes SIGHUP only as a wish to reload
-        self._on_terminal = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN and _has_terminal()
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGHUP, self._hung_up)
+        hangup.attach(loop, self.hangup.set, self.ending.set)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._told_to_end)
 
@@ -169,25 +169,11 @@ class _Course:
         self.error = error
         self.ending.set()
 
-    def _hung_up(self) -> None:
-        if self._on_terminal and not _has_terminal():
-            self.ending.set()  # its window was closed
-        else:
-            self.hangup.set()
-
     def _told_to_end(self) -> None:
         if self.ending.is_set():
             log.warning("told to end again: killing what still runs")
             self.fleet.kill()
         self.ending.set()
-
-
-def _has_terminal() -> bool:
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
-    except OSError:
-        return False
-    return True
 
 
 async def _in_thread(load: Callable[[], Loaded]) -> Loaded:

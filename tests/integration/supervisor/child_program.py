@@ -99,6 +99,8 @@ async def main(child: Child) -> None:
     child.loading("getting up")
     if BEHAVIOUR == "setup-error":
         raise SetupError(f"{child.spec.name} has no legs", remedy="give it legs")
+    if Path(child.spec.run_dir, f"broken-{child.spec.name}").exists():  # noqa: ASYNC240 - nothing else runs yet
+        raise SetupError(f"{child.spec.name} is broken", remedy="remove the file that says so")
     if BEHAVIOUR == "crash":
         sys.exit(3)
     if BEHAVIOUR == "never-ready":

@@ -84,23 +84,23 @@ def _held(server: ServerSettings, error: PortBusy) -> Iterator[Finding]:
     holder = holder_of(server.port)
     origin = Origin.parse(own_url(server))
     folder = running(server)
-    if server.proxy_protocol != "none" and folder is not None and folder.state is not None:  # it answers its load balancers alone
-        name = f"port {server.port} on {server.host} is held by a running Antiphon (pid {folder.state.pid})"
-        yield _state(name, folder.state)
+    known = folder.state if folder else None
+    # it answers its load balancers alone, or can answer nobody
+    if known is not None and (server.proxy_protocol != "none" or _without_workers(known)):
+        yield _state(f"port {server.port} on {server.host} is held by a running Antiphon (pid {known.pid})", known)
         return
     try:
         health = _health(ask(origin, "/health", _UNVERIFIED))
     except AntiphonError as problem:  # whoever it is, it does not speak HTTP, or it is stopped
         health = None
-        if folder is not None and folder.state is not None and isinstance(problem, UpstreamTimeout):
-            what = f"{error.message} by a running Antiphon (pid {folder.state.pid}), which says nothing for {PATIENCE:g} s"
+        if known is not None and isinstance(problem, UpstreamTimeout):
+            what = f"{error.message} by a running Antiphon (pid {known.pid}), which says nothing for {PATIENCE:g} s"
             yield Finding("port", "error", what, "it is stopped (kill -CONT goes on with it) or hangs: see its log")
             return
     if health is None:
         by = f" by {holder}" if holder else ", by whom cannot be seen"
         yield Finding("port", "error", f"{error.message}{by}", "stop that program, or set server.port to another")
         return
-    known = folder.state if folder else None
     by = f" (pid {known.pid})" if known else f" ({holder})" if holder else ""
     name = f"port {server.port} on {server.host} is held by a running Antiphon {health.version}{by}"
     if known is None:
@@ -115,10 +115,17 @@ def _state(name: str, state: ServerState) -> Finding:
         return Finding("port", "warning", f"{name}; it refused its new settings: {state.reload_error}", "correct them, then SIGHUP")
     if bad:
         told = "; ".join(f"{process.name} is {process.state}{f': {process.error}' if process.error else ''}" for process in bad)
+        if state.serving and _without_workers(state):
+            return Finding("port", "error", f"{name}, which answers nobody; {told}", "mend that, then send it SIGHUP")
         return Finding("port", "warning" if state.serving else "ok", f"{name}; {told}", "see its log" if state.serving else "")
     restarts = sum(process.restarts for process in state.processes)
     again = f", restarted {restarts} time(s)" if restarts else ""
     return Finding("port", "ok", f"{name}; all {len(state.processes)} processes are ready{again}")
+
+
+def _without_workers(state: ServerState) -> bool:
+    workers = [process.state for process in state.processes if process.role == "worker"]
+    return bool(workers) and all(state in ("waiting", "stopped") for state in workers)
 
 
 def _readiness(name: str, answer: Answer, check: str = "server") -> Finding:

@@ -111,6 +111,15 @@ def test_a_port_of_a_running_antiphon(stranger, health, temporary, known, status
     assert words in finding.found
 
 
+def test_a_server_without_a_worker_is_not_one_of_a_stranger(stranger, temporary):
+    gone = ProcessState("worker-0", "worker", 1, "waiting", 0.0, error=ProcessError("no such file", remedy="bring it back"))
+    lock = run_folder(temporary, state(stranger.port, gone))
+    (finding,) = port(at(stranger.port))
+    os.close(lock)
+    assert finding.status == "error"
+    assert "running Antiphon (pid 77), which answers nobody; worker-0 is waiting: no such file" in finding.found
+
+
 def test_a_reload_that_was_refused_is_told(stranger, health, temporary):
     lock = run_folder(temporary, state(stranger.port, READY, reload_error="line 3 is wrong"))
     (finding,) = port(at(stranger.port))

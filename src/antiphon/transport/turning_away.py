@@ -1,15 +1,9 @@
-"""The last word of a server that ends: whoever connects when no worker accepts any more is told so, instead of being cut off."""
+"""Turns callers away: each is given one answer, whatever it asks, and its connection is closed."""
 
 import asyncio
-import logging
 import socket
-import uuid
-from collections.abc import Iterable
-
-from antiphon.config.network import listening_tls
-from antiphon.config.settings import ServerSettings
-from antiphon.core.errors import ConfigError, Draining
-from antiphon.execution.wire import openai_errors
+import ssl
+from collections.abc import Callable, Iterable
 
 PATIENCE = 1.0
 """Seconds that a caller has to send its request."""
@@ -19,39 +13,36 @@ MAX_HEAD = 65536
 """Bytes of a request that are waited for; its body need not have come."""
 BACKLOG = 4096
 
-log = logging.getLogger(__name__)
 
+class TurningAway:
+    """Accepts on sockets that listen, beside whoever else does, and answers what ``answer`` gives: a whole HTTP response.
 
-class Farewell:
-    """Answers 503 ``draining`` on public sockets. Make it on the running loop; ``close`` lets answers arrive.
-
-    The sockets stay open, for others too: while workers still accept, a caller may reach either. Where the certificate of HTTPS
-    cannot be read any more, nobody is answered.
+    The sockets stay open. Make it on the running loop; Close it in the end.
     """
 
-    def __init__(self, sockets: Iterable[socket.socket], settings: ServerSettings) -> None:
+    def __init__(self, sockets: Iterable[socket.socket], answer: Callable[[], bytes], tls: ssl.SSLContext | None = None) -> None:
         self._sockets = tuple(sockets)
-        self._settings = settings
+        self._answer = answer
+        self._tls = tls
         self._servers: list[asyncio.Server] = []
         self._peers: set[_Peer] = set()
 
     async def begin(self) -> None:
         """Accept from now on."""
         loop = asyncio.get_running_loop()
-        try:
-            tls = listening_tls(self._settings)
-        except ConfigError as error:
-            log.warning("callers that connect while the server ends are not answered: %s", error)
-            return
         for sock in self._sockets:
             own = sock.dup()
             own.setblocking(False)
-            server = await loop.create_server(lambda: _Peer(self._peers), sock=own, backlog=BACKLOG, ssl=tls)
+            server = await loop.create_server(lambda: _Peer(self._peers, self._answer), sock=own, backlog=BACKLOG, ssl=self._tls)
             self._servers.append(server)
 
-    async def close(self) -> None:
-        """Take what is in the queues, wait until it has been answered, and end."""
+    async def drain(self) -> None:
+        """Take what is in the queues as well, and close."""
         await asyncio.sleep(0.01)  # a turn in which the loop sees who has connected, and one in which it takes them
+        await self.close()
+
+    async def close(self) -> None:
+        """Accept no more, wait until those that were accepted have read their answer, and end."""
         for server in self._servers:
             server.close()
         if speaking := [peer.gone for peer in self._peers if peer.speaks]:
@@ -61,10 +52,11 @@ class Farewell:
 
 
 class _Peer(asyncio.Protocol):
-    """A caller that came too late."""
+    """A caller that is turned away."""
 
-    def __init__(self, peers: "set[_Peer]") -> None:
+    def __init__(self, peers: "set[_Peer]", answer: Callable[[], bytes]) -> None:
         self._peers = peers
+        self._words = answer
         self._loop = asyncio.get_running_loop()
         self._head = b""
         self._answered = False
@@ -109,19 +101,9 @@ class _Peer(asyncio.Protocol):
             self._transport.close()
             return
         self._answered = True
-        self._transport.write(_words())
+        self._transport.write(self._words())
         if self._transport.can_write_eof():
             self._transport.write_eof()
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._loop.call_later(LINGER, self._transport.close)
-
-
-def _words() -> bytes:
-    identity = f"req_{uuid.uuid4().hex}"
-    status, body = openai_errors.render(Draining(), identity)
-    head = (
-        f"HTTP/1.1 {status} Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
-        f"x-request-id: {identity}\r\nretry-after: 1\r\nconnection: close\r\n\r\n"
-    )
-    return head.encode() + body
