@@ -93,7 +93,9 @@ class EventPipe:
         self._disk.shutdown()
 
     async def _bundle_up(self) -> None:
-        while not self._closing.is_set():
+        ended = False
+        while not ended:
+            ended = self._closing.is_set()  # also where it was closed before this began: what has been told is bundled first
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._gather):
                     await self._closing.wait()
