@@ -14,7 +14,7 @@ from antiphon.core.errors import InternalError
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
-from antiphon.observability.metrics import MetricsSnapshot
+from antiphon.observability.metrics_snapshot import MetricsSnapshot
 from antiphon.storage.memory_records import MemoryRecordStore
 
 FLAGS = (

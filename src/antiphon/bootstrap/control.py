@@ -18,7 +18,7 @@ from antiphon.core.errors import UpstreamBroken
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
-from antiphon.observability.metrics import MetricsSnapshot
+from antiphon.observability.metrics_snapshot import MetricsSnapshot
 from antiphon.storage.memory_records import MemoryRecordStore
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
 from antiphon.transport.fetching import fetch

@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 import msgspec
 
 from antiphon.core.events import CallFinished
+from antiphon.observability.call_record import CallRecord
 
 MAX_WAITING = 10_000
 """Records kept while the sink is slow."""
@@ -26,30 +27,6 @@ MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
 """How a time of day ends; a table, because formatting a number costs a third of a whole record."""
 
 log = logging.getLogger(__name__)
-
-
-class CallRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One line of the call log."""
-
-    time: str
-    """When the call came in, UTC, ISO 8601 with milliseconds."""
-    id: str
-    endpoint: str
-    model: str
-    target: str
-    principal: str
-    status: int
-    error: str
-    stream: bool
-    duration_ms: float
-    ttft_ms: float
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    reasoning_tokens: int
-    attempts: int
-    client: str = ""
-    """Left out where no proxy in front tells it."""
 
 
 class DescriptorSink:
@@ -97,8 +74,8 @@ class CallLog:
         self._second = -1
         self._date = ""
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="call-log", daemon=True)
-        self._thread.start()
+        self._writer = threading.Thread(target=self._run, name="call-log", daemon=True)
+        self._writer.start()
 
     @property
     def lost(self) -> int:
@@ -146,8 +123,8 @@ class CallLog:
             return
         self._closing.set()
         self._queue.put(None)
-        self._thread.join(timeout)
-        if self._thread.is_alive():
+        self._writer.join(timeout)
+        if self._writer.is_alive():
             left = self._accepted - self._done
             self._refused += left
             log.warning("the call log's sink is too slow; the last %d records are lost", left)

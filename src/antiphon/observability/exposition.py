@@ -15,7 +15,8 @@ from prometheus_client.registry import Collector
 
 from antiphon import __version__
 from antiphon.core.ports import EngineStats
-from antiphon.observability.metrics import DURATION_BOUNDS, TTFT_BOUNDS, HistogramSnapshot, MetricsSnapshot, SeriesSnapshot
+from antiphon.observability.metrics import DURATION_BOUNDS, TTFT_BOUNDS
+from antiphon.observability.metrics_snapshot import HistogramSnapshot, MetricsSnapshot, SeriesSnapshot
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 

@@ -9,10 +9,9 @@ import time
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 
-import msgspec
-
 from antiphon.core.events import CallFinished
 from antiphon.observability.events.report import NOTHING_SENT, PipeReport
+from antiphon.observability.metrics_snapshot import HistogramSnapshot, Key, MetricsSnapshot, SeriesSnapshot
 
 DURATION_BOUNDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 """Upper bounds, s, as OpenTelemetry's conventions for generative AI advise for ``gen_ai.server.request.duration``."""
@@ -28,58 +27,6 @@ MAX_SERIES = 1000
 
 MAX_CODES = 64
 """Statuses, and error codes, told apart within one combination."""
-
-Key = tuple[str, str, str]
-
-
-class HistogramSnapshot(msgspec.Struct, frozen=True):
-    """Measurements sorted into buckets."""
-
-    counts: tuple[int, ...]
-    """How many fell into each bucket, not cumulated; one more than there are bounds, the last one is open."""
-    sum: float
-    """Seconds."""
-
-
-class SeriesSnapshot(msgspec.Struct, frozen=True):
-    """What was counted for one endpoint, model and target. All numbers rise for as long as the process lives."""
-
-    endpoint: str
-    model: str
-    target: str
-    statuses: dict[int, int]
-    """Calls by HTTP status."""
-    errors: dict[str, int]
-    """Failed calls by error code."""
-    duration: HistogramSnapshot
-    ttft: HistogramSnapshot
-    """Only of calls that brought content."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
-
-    @property
-    def key(self) -> Key:
-        return (self.endpoint, self.model, self.target)
-
-
-class MetricsSnapshot(msgspec.Struct, frozen=True):
-    """All that one process, or all of them together, counted until now. Encodes to JSON."""
-
-    instance: str = ""
-    """Names this life of the process: counters of another life began at zero again."""
-    in_flight: int = 0
-    """Calls being answered at this moment."""
-    call_log_lost: int = 0
-    """Records that the call log had to give up."""
-    events: PipeReport = NOTHING_SENT
-    """What became of the events of finished calls."""
-    series: tuple[SeriesSnapshot, ...] = ()
-
-    def at_rest(self) -> "MetricsSnapshot":
-        """What stays of these numbers when the process does not answer: the counters."""
-        return msgspec.structs.replace(self, in_flight=0, events=msgspec.structs.replace(self.events, waiting_bytes=0))
 
 
 class _Series:

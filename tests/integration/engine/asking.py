@@ -6,11 +6,11 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import numpy as np
-import openvino
 
 from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Engine, Generation, SamplingParams
 from antiphon.core.types import Usage
+from antiphon.execution.engines._openvino import openvino
 
 CHAT = "<|im_start|>user\n{}<|im_end|>\n<|im_start|>assistant\n"
 

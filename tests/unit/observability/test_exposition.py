@@ -8,7 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from antiphon import __version__
 from antiphon.core.ports import EngineStats
 from antiphon.observability.exposition import EngineSample, ProcessSample, render
-from antiphon.observability.metrics import CallMetrics, MetricsSnapshot
+from antiphon.observability.metrics import CallMetrics
+from antiphon.observability.metrics_snapshot import MetricsSnapshot
 from tests.unit.observability.sample import GOOD
 
 STRANGE = 'a"b\\c\nd \u00e9\u4e2d'

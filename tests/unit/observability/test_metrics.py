@@ -1,15 +1,8 @@
 import msgspec
 import pytest
 
-from antiphon.observability.metrics import (
-    DURATION_BOUNDS,
-    TTFT_BOUNDS,
-    CallMetrics,
-    MetricsSnapshot,
-    RunningTotal,
-    SeriesSnapshot,
-    merge,
-)
+from antiphon.observability.metrics import DURATION_BOUNDS, TTFT_BOUNDS, CallMetrics, RunningTotal, merge
+from antiphon.observability.metrics_snapshot import MetricsSnapshot, SeriesSnapshot
 from tests.unit.observability.sample import GOOD
 
 

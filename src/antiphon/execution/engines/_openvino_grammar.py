@@ -10,11 +10,9 @@ from collections import OrderedDict
 from typing import Final
 
 import numpy as np
-import openvino
-import openvino_genai
-from openvino import opset13 as op
 
 from antiphon.core.errors import InvalidRequest
+from antiphon.execution.engines._openvino import op, openvino, openvino_genai
 from antiphon.execution.engines._schema_circles import Circular, check_circles
 from antiphon.execution.engines._schema_cost import TooCostly, check_cost
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import openvino
-import openvino_genai
 
 from antiphon.core.errors import SetupError
 from antiphon.execution.engines._gguf import GgufMetadata, make_sure_it_is_whole, read_metadata
+from antiphon.execution.engines._openvino import openvino, openvino_genai
 from antiphon.execution.engines._openvino_cache import ModelCard
 from antiphon.execution.engines._openvino_pipeline import BLOCK_TOKENS
 from antiphon.execution.engines._openvino_zero_points import restore_zero_points

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import openvino
-import openvino_genai
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.core.ports import SamplingParams
+from antiphon.execution.engines._openvino import openvino, openvino_genai
 from antiphon.execution.engines._openvino_grammar import ANY_OBJECT
 from antiphon.execution.engines._stepper import Produced
 

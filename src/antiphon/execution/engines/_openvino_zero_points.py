@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import openvino
-from openvino import opset13 as op
 
 from antiphon.execution.engines._gguf import GgufTensor, read_tensors
+from antiphon.execution.engines._openvino import op, openvino
 
 log = logging.getLogger(__name__)
 

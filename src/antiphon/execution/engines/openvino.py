@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import openvino_genai
 
 from antiphon.core.errors import AntiphonError, ContextOverflow, InvalidRequest, NoMemory, SetupError, UnsupportedParameter
 from antiphon.core.ports import EngineInfo, EngineStats, SamplingParams, TokenListener
 from antiphon.execution.engines import EngineOptions
 from antiphon.execution.engines._gguf import MAGIC
 from antiphon.execution.engines._memory import available_memory, thread_count, usable_cores
+from antiphon.execution.engines._openvino import openvino_genai
 from antiphon.execution.engines._openvino_cache import Entry, entry_for, forget, is_made, update_card
 from antiphon.execution.engines._openvino_grammar import SchemaChecker, check_form
 from antiphon.execution.engines._openvino_model import (

@@ -13,7 +13,8 @@ from antiphon.core.errors import AntiphonError, UpstreamTimeout
 from antiphon.core.processes import ProcessState
 from antiphon.gateway.admin.sources import ControlSources, EngineReport
 from antiphon.observability.exposition import CONTENT_TYPE, EngineSample, ProcessSample, render
-from antiphon.observability.metrics import MetricsSnapshot, RunningTotal
+from antiphon.observability.metrics import RunningTotal
+from antiphon.observability.metrics_snapshot import MetricsSnapshot
 
 PATIENCE = 1.0
 """Seconds that a process has to answer. A worker that does not is shown as down; an engine may be in the middle of a step."""

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from antiphon.core.ports import EngineStats
 from antiphon.core.processes import ServerState
-from antiphon.observability.metrics import MetricsSnapshot
+from antiphon.observability.metrics_snapshot import MetricsSnapshot
 
 
 class EngineReport(EngineStats, frozen=True, kw_only=True):

@@ -2,10 +2,9 @@ import struct
 from pathlib import Path
 
 import numpy as np
-import openvino
 import pytest
-from openvino import opset13 as op
 
+from antiphon.execution.engines._openvino import op, openvino
 from antiphon.execution.engines._openvino_zero_points import restore_zero_points
 from tests.unit.execution.engines.gguf_files import write_gguf
 

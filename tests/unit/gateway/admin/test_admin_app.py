@@ -16,7 +16,7 @@ from antiphon.core.types import Usage
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.page import Page
 from antiphon.gateway.admin.sources import EngineReport
-from antiphon.observability.metrics import MetricsSnapshot
+from antiphon.observability.metrics_snapshot import MetricsSnapshot
 from antiphon.storage.memory_records import MemoryRecordStore
 
 PROCESSES = (

@@ -1,0 +1,27 @@
+"""What the call log tells of a call."""
+
+import msgspec
+
+
+class CallRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One line of the call log."""
+
+    time: str
+    """When the call came in, UTC, ISO 8601 with milliseconds."""
+    id: str
+    endpoint: str
+    model: str
+    target: str
+    principal: str
+    status: int
+    error: str
+    stream: bool
+    duration_ms: float
+    ttft_ms: float
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+    attempts: int
+    client: str = ""
+    """Left out where no proxy in front tells it."""
