@@ -6,7 +6,15 @@ from time import time
 
 import msgspec
 
-from antiphon.core.errors import AntiphonError, EngineFailed, UpstreamBroken, UpstreamError, UpstreamRefused, UpstreamUnreachable
+from antiphon.core.errors import (
+    AntiphonError,
+    CapacityError,
+    EngineFailed,
+    UpstreamBroken,
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamUnreachable,
+)
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.providers import Provider
@@ -113,9 +121,7 @@ class _Answer:
         if self._over:
             return
         if self._provider.local and isinstance(error, UpstreamUnreachable | UpstreamBroken):
-            error = EngineFailed(
-                "the local process that runs this model has ended", remedy="it is being restarted: try again", retry_after=2.0
-            )
+            error = _of_local_process(error)
         self._fail(error)
 
     def _fail(self, error: AntiphonError) -> None:
@@ -320,3 +326,13 @@ def _retry_after(headers: Headers) -> float | None:
 
 def _seconds_until(date: str) -> float:
     return parsedate_to_datetime(date).timestamp() - time()
+
+
+def _of_local_process(error: AntiphonError) -> AntiphonError:
+    if isinstance(error.__cause__, FileNotFoundError):  # it makes its socket when it starts, and leaves it when it dies
+        return CapacityError(
+            "the local process that runs this model is still starting", remedy="try again in a few seconds", retry_after=2.0
+        )
+    return EngineFailed(
+        "the local process that runs this model has ended", remedy="it is being restarted: try again", retry_after=2.0
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.testing import MockUpstream
-from tests.integration.gateway.data_plane import DataPlaneProcess, provider
+from tests.integration.gateway.data_plane import EMPTY, DataPlaneProcess, provider
 
 Start = Callable[..., DataPlaneProcess]
 
@@ -16,9 +16,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a worker: ``start(first, second, ..., more="aliases: ...")`` with one provider row per mock upstream."""
     running: list[DataPlaneProcess] = []
 
-    def begin(*upstreams: MockUpstream, more: str = "", **row: object) -> DataPlaneProcess:
+    def begin(*upstreams: MockUpstream, more: str = "", local: str = EMPTY, **row: object) -> DataPlaneProcess:
         rows = ", ".join(provider(f"p{i}", upstream.url, **row) for i, upstream in enumerate(upstreams))
-        running.append(DataPlaneProcess(f"providers: [{rows}]\n{more}", tmp_path))
+        running.append(DataPlaneProcess(f"providers: [{rows}]\n{more}", tmp_path, local))
         return running[-1]
 
     yield begin

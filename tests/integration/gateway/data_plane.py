@@ -23,10 +23,10 @@ EMPTY = "models: []\nembeddings: {enabled: false}\n"
 class DataPlaneProcess:
     """A running worker. ``log`` holds its log, one line of JSON per call."""
 
-    def __init__(self, configuration: str, folder: Path) -> None:
+    def __init__(self, configuration: str, folder: Path, local: str = EMPTY) -> None:
         self._clients: list[openai.OpenAI] = []
         file = folder / "antiphon.yaml"
-        file.write_text(EMPTY + configuration)
+        file.write_text(local + configuration)
         self.settings: Settings = load(file, {"HOME": str(folder)})
         self.log_path = folder / "worker.log"
         self.run_dir = tempfile.mkdtemp(prefix="ap-")

