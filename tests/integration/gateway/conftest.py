@@ -1,4 +1,4 @@
-"""Workers that end with their test."""
+"""Data planes that end with their test."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,19 +6,29 @@ from pathlib import Path
 import pytest
 
 from antiphon.testing import MockUpstream
-from tests.integration.gateway.data_plane import EMPTY, DataPlaneProcess, provider
+from tests.integration.gateway.data_plane import EMPTY, DataPlaneProcess, Running, WholeServer, provider
 
-Start = Callable[..., DataPlaneProcess]
+Start = Callable[..., Running]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a worker: ``start(first, second, ..., more="aliases: ...")`` with one provider row per mock upstream."""
-    running: list[DataPlaneProcess] = []
+def workers() -> int:
+    """One stands alone; of several there is a whole server. Tests that are to pass with both are parametrized over it."""
+    return 1
 
-    def begin(*upstreams: MockUpstream, more: str = "", local: str = EMPTY, **row: object) -> DataPlaneProcess:
+
+@pytest.fixture
+def start(tmp_path: Path, workers: int) -> Iterator[Start]:
+    """Starts a data plane: ``start(first, second, ..., more="aliases: ...")`` with one provider row per mock upstream."""
+    running: list[Running] = []
+
+    def begin(*upstreams: MockUpstream, more: str = "", local: str = EMPTY, **row: object) -> Running:
         rows = ", ".join(provider(f"p{i}", upstream.url, **row) for i, upstream in enumerate(upstreams))
-        running.append(DataPlaneProcess(f"providers: [{rows}]\n{more}", tmp_path, local))
+        configuration = f"providers: [{rows}]\n{more}"
+        if workers > 1:
+            running.append(WholeServer(configuration, tmp_path, workers))
+        else:
+            running.append(DataPlaneProcess(configuration, tmp_path, local))
         return running[-1]
 
     yield begin

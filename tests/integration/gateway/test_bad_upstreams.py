@@ -9,9 +9,9 @@ import openai
 import pytest
 
 from antiphon.testing import Body, Cut, Done, Event, Hang, Header, MockUpstream, Raw, Status, Wire
-from tests.integration.gateway.data_plane import DataPlaneProcess
+from tests.integration.gateway.data_plane import Running
 
-Start = Callable[..., DataPlaneProcess]
+Start = Callable[..., Running]
 HELLO: Any = [{"role": "user", "content": "hello"}]
 JSON = Header("content-type", "application/json")
 STREAM = Header("content-type", "text/event-stream")

@@ -10,10 +10,12 @@ import openai
 import pytest
 
 from antiphon.testing import Body, Comment, Cut, Delay, Done, Event, Gate, Hang, Header, MockUpstream, Status, Wire
-from tests.integration.gateway.data_plane import DataPlaneProcess
+from tests.integration.gateway.data_plane import Running
 
-Start = Callable[..., DataPlaneProcess]
+Start = Callable[..., Running]
 HELLO: Any = [{"role": "user", "content": "hello"}]
+
+pytestmark = pytest.mark.parametrize("workers", [1, 4])
 TEXT = ["Grüße", ", 世界", " 🎼🧑‍🚀", " — ", "ﷺ\u200d", "end"]
 
 
@@ -30,7 +32,7 @@ def text_of(chunks: list[Any]) -> str:
     return "".join(part.choices[0].delta.content or "" for part in chunks if part.choices)
 
 
-def raw(process: DataPlaneProcess, body: bytes, path: str = "/v1/chat/completions") -> socket.socket:
+def raw(process: Running, body: bytes, path: str = "/v1/chat/completions") -> socket.socket:
     """A call over a bare socket, so that the very bytes can be seen."""
     sock = socket.create_connection(("127.0.0.1", process.port), timeout=20)
     sock.sendall(

@@ -10,9 +10,9 @@ import openai
 import pytest
 
 from antiphon.testing import MockUpstream
-from tests.integration.gateway.data_plane import DataPlaneProcess
+from tests.integration.gateway.data_plane import Running
 
-Start = Callable[..., DataPlaneProcess]
+Start = Callable[..., Running]
 HELLO: Any = [{"role": "user", "content": "hello"}]
 
 
