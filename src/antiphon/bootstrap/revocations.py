@@ -70,6 +70,8 @@ class Revocations:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.digests: set[bytes] = set()
+        self.owners: dict[bytes, str] = {}
+        """Whose keys they are, as far as the file says."""
         self.position = 0
         """Bytes of the file that are known."""
         self._lines = 0
@@ -110,7 +112,12 @@ class Revocations:
             except (msgspec.MsgspecError, ValueError):
                 self._take_damaged(line)
                 continue
-            (self.digests.add if row.revoked else self.digests.discard)(digest)
+            if row.revoked:
+                self.digests.add(digest)
+                self.owners[digest] = row.name or self.owners.get(digest, "")
+            else:
+                self.digests.discard(digest)
+                self.owners.pop(digest, None)
         self.position += len(data)
         self._known.update(data)
 
@@ -120,11 +127,13 @@ class Revocations:
             return
         found = [bytes.fromhex(digest.decode()) for digest in _DIGEST.findall(line)]
         self.digests.update(found)
+        self.owners.update((digest, self.owners.get(digest, "")) for digest in found)
         told = f"the {len(found)} digests in it count as revoked" if found else "it is passed over"
         log.error("%s:%d is damaged: %s; mend the line, or revoke its key once more", self.path, self._lines, told)
 
     def _reset(self) -> None:
         self.digests.clear()
+        self.owners.clear()
         self.position = self._lines = 0
         self._known = hashlib.sha256()
         self._seen = None
