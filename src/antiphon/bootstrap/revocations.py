@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.bootstrap.owned_files import Owner
 from antiphon.bootstrap.snapshots.file import sync_folder
 from antiphon.core.errors import NoSpace, SetupError
 
@@ -43,12 +44,16 @@ def revocations_file(data_dir: str) -> Path:
 
 
 def append(path: Path, revocations: Sequence[Revocation]) -> int:
-    """Add lines, on the disk when this returns; gives back the length of the file, bytes. Raises NoSpace or SetupError."""
+    """Add lines, on the disk when this returns; gives back the length of the file, bytes. Raises NoSpace or SetupError.
+
+    Whoever the data belong to can read them, whoever writes them.
+    """
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = b"".join(msgspec.json.encode(msgspec.structs.replace(row, at=at)) + b"\n" for row in revocations)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+        owner = Owner.of(path.parent.parent)
+        owner.check(path)
+        fd = owner.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             length = _append(fd, data)
