@@ -16,10 +16,12 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.bootstrap import ballast
 from antiphon.bootstrap.owned_files import Owner
 from antiphon.bootstrap.snapshots.file import sync_folder
 from antiphon.core.errors import NoSpace, SetupError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _DIGEST = re.compile(rb"(?<![0-9a-fA-F])[0-9a-fA-F]{64}(?![0-9a-fA-F])")
 
 log = logging.getLogger(__name__)
@@ -46,26 +48,41 @@ def revocations_file(data_dir: str) -> Path:
 def append(path: Path, revocations: Sequence[Revocation]) -> int:
     """Add lines, on the disk when this returns; gives back the length of the file, bytes. Raises NoSpace or SetupError.
 
-    Whoever the data belong to can read them, whoever writes them.
+    Whoever the data belong to can read them, whoever writes them. On a full disk they take the place of the ballast.
     """
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = b"".join(msgspec.json.encode(msgspec.structs.replace(row, at=at)) + b"\n" for row in revocations)
     try:
         owner = Owner.of(path.parent.parent)
         owner.check(path)
-        fd = owner.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            length = _append(fd, data)
-        finally:
-            os.close(fd)
-        sync_folder(path.parent)
+        length = _write_in_place_of_ballast(path, owner, data)
     except OSError as error:
-        kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else SetupError
+        kind = NoSpace if error.errno in _FULL else SetupError
         raise kind(
             f"nothing is changed: {path} cannot be written: {error.strerror}",
             remedy="free some space there, or mend its rights, and try again",
         ) from error
+    ballast.fill(path)
+    return length
+
+
+def _write_in_place_of_ballast(path: Path, owner: Owner, data: bytes) -> int:
+    while True:
+        try:
+            return _write(path, owner, data)
+        except OSError as error:
+            if error.errno not in _FULL or not ballast.give_up_half(path):
+                raise
+
+
+def _write(path: Path, owner: Owner, data: bytes) -> int:
+    fd = owner.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        length = _append(fd, data)
+    finally:
+        os.close(fd)
+    sync_folder(path.parent)
     return length
 
 

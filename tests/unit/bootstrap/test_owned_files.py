@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.bootstrap import ballast
 from antiphon.bootstrap.owned_files import Owner
 from antiphon.bootstrap.revocations import Revocation, append, revocations_file
 from antiphon.core.errors import SetupError
@@ -32,7 +33,7 @@ def test_what_root_writes_belongs_to_the_user_of_the_server(data_dir):
     path = revocations_file(str(data_dir))
     append(path, [REVOCATION])
     append(path, [REVOCATION])
-    for place, mode in ((path.parent, 0o700), (path, 0o600)):
+    for place, mode in ((path.parent, 0o700), (path, 0o600), (ballast.beside(path), 0o600)):
         about = place.stat()
         assert (about.st_uid, about.st_gid, about.st_mode & 0o777) == (SERVER, SERVER, mode)
 
