@@ -43,6 +43,7 @@ def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
     data = _read(path)
     rows: list[KeyRow] = []
     errors: list[ConfigError] = []
+    untold: list[int] = []
     names = {row.name: row for row in taken}
     digests = {row.digest: row for row in taken}
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -51,15 +52,18 @@ def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
             continue
         row = _row(line, number)
         twice = "" if row is None else _twice(row, names, digests)
-        if row is None:
+        if (row is None or twice) and len(errors) == MAX_ERRORS:
+            untold.append(number)
+        elif row is None:
             errors.append(ConfigError("the line is not a name and the SHA-256 of a key", remedy=_HINT, file=file, line=number))
         elif twice:
             errors.append(ConfigError(twice, remedy="remove one of them", file=file, line=number))
         else:
             rows.append(row)
             names[row.name] = digests[row.digest] = row
-        if len(errors) == MAX_ERRORS:
-            break
+    if untold:
+        what = f"and {len(untold)} more such lines" if len(untold) > 1 else "and this line too"
+        errors.append(ConfigError(what, remedy="mend those above first", file=file, line=untold[0]))
     raise_all(errors)
     return rows
 

@@ -72,8 +72,14 @@ def test_no_name_and_no_key_comes_twice(file):
 
 
 def test_a_file_that_is_wrong_as_a_whole_does_not_fill_the_terminal(file):
-    file.write_text("wrong\n" * 1000)
+    file.write_text("wrong\n" * 1000 + line("alice", "sk-a") + line("alice", "sk-b"))
+    errors = told(file)
+    assert [number for _, number in errors] == list(range(1, MAX_ERRORS + 2))
+    assert errors[-1][0] == f"and {1001 - MAX_ERRORS} more such lines"
+    file.write_text("wrong\n" * MAX_ERRORS)
     assert len(told(file)) == MAX_ERRORS
+    file.write_text("wrong\n" * (MAX_ERRORS + 1))
+    assert told(file)[-1] == ("and this line too", MAX_ERRORS + 1)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(file):
