@@ -22,8 +22,11 @@ class Owner(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, data_dir: Path) -> "Owner":
-        """Whoever has served from there; where nobody has yet, whose folder it is; where there is none, who asks."""
-        for place in (data_dir / "snapshots", data_dir):
+        """Whoever has served from there; where nobody has yet, whose folder it is; where there is none, who asks.
+
+        Root makes it for whom the folder belongs to that it is made in.
+        """
+        for place in (data_dir / "snapshots", data_dir, *(data_dir.parents if os.geteuid() == 0 else ())):
             try:
                 about = place.stat()
             except FileNotFoundError:
@@ -60,17 +63,27 @@ class Owner(msgspec.Struct, frozen=True):
 
         In another user's folder no link is followed, since it could lead to any file that this user may write. Raises OSError.
         """
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         strict = os.O_NOFOLLOW if self.uid != os.geteuid() else 0
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | strict)
+        for made in reversed([folder for folder in path.parent.parents if not folder.exists()]):
+            os.close(self._folder(made, strict))
+        folder = self._folder(path.parent, strict)
         try:
-            self._give(folder)
             fd = os.open(path.name, flags | strict, 0o600, dir_fd=folder)
         finally:
             os.close(folder)
         try:
             if strict and not _is_alone(fd):
                 raise PermissionError(errno.EPERM, "it has another name elsewhere, or is no ordinary file")
+            self._give(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+    def _folder(self, path: Path, strict: int) -> int:
+        path.mkdir(mode=0o700, exist_ok=True)
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | strict)
+        try:
             self._give(fd)
         except BaseException:
             os.close(fd)

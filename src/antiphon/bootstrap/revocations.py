@@ -57,11 +57,10 @@ def append(path: Path, revocations: Sequence[Revocation]) -> int:
         owner.check(path)
         length = _write_in_place_of_ballast(path, owner, data)
     except OSError as error:
-        kind = NoSpace if error.errno in _FULL else SetupError
-        raise kind(
-            f"nothing is changed: {path} cannot be written: {error.strerror}",
-            remedy="free some space there, or mend its rights, and try again",
-        ) from error
+        kind, remedy = (NoSpace, "free some space there") if error.errno in _FULL else (SetupError, "mend its rights")
+        if isinstance(error, PermissionError):
+            remedy = "run the command as the user of the server, with sudo -u USER before it, or mend its rights"
+        raise kind(f"nothing is changed: {path} cannot be written: {error.strerror}", remedy=f"{remedy}, and try again") from error
     ballast.fill(path)
     return length
 

@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def test_whoever_has_served_from_there_is_the_one_and_what_root_left_before_is_g
 
 
 @as_root
+def test_root_makes_folders_for_whom_the_folder_belongs_to_that_they_are_made_in(data_dir):
+    path = revocations_file(str(data_dir / "their" / "own"))
+    append(path, [REVOCATION])
+    for place in (path, *path.parents[:3]):
+        assert place.stat().st_uid == SERVER
+    assert path.parents[2].name == "their"
+
+
+@as_root
 def test_root_follows_no_link_in_the_folder_of_another_user(data_dir, tmp_path):
     path = revocations_file(str(data_dir))
     victim = tmp_path / "victim"
@@ -59,8 +69,9 @@ def test_root_follows_no_link_in_the_folder_of_another_user(data_dir, tmp_path):
     path.parent.mkdir()
     for link in (path.symlink_to, path.hardlink_to):
         link(victim)
-        with pytest.raises(SetupError, match="nothing is changed"):
+        with pytest.raises(SetupError, match="nothing is changed") as caught:
             append(path, [REVOCATION])
+        assert "rights" in caught.value.remedy
         path.unlink()
     path.parent.rmdir()
     (tmp_path / "private").mkdir(mode=0o700)
@@ -91,3 +102,15 @@ def test_what_the_owner_can_read_already_is_written(data_dir, monkeypatch):
     append(path, [REVOCATION])
     as_user(monkeypatch, data_dir.stat().st_uid + 1)
     Owner.of(data_dir).check(path)
+
+
+def test_whoever_may_not_write_there_is_told_to_run_it_as_the_user_of_the_server(data_dir, monkeypatch):
+    def refused(*_: object, **__: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    path = revocations_file(str(data_dir))
+    append(path, [REVOCATION])
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(SetupError, match="Permission denied") as caught:
+        append(path, [REVOCATION])
+    assert "as the user of the server" in caught.value.remedy
