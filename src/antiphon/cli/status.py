@@ -20,7 +20,7 @@ from antiphon.supervisor import Notice
 QUESTION = "Why is the sky blue?"
 EXAMPLE = """\
 {before}  {command} chat "{question}"{option}
-  curl {url} -H "content-type: application/json"{header} -d {body}
+  curl{trust} {url} -H "content-type: application/json"{header} -d {body}
   openai.OpenAI(base_url={base}, api_key={key})"""
 BEHIND_BALANCER = """\
   # callers go through the load balancer, by its address: a connection without its PROXY header is closed (server.proxy_protocol)
@@ -90,9 +90,11 @@ class StatusLines:
         keyed = [name for name, held in (("server.keys", server.keys), ("server.keys_file", server.keys_file)) if held]
         export = f"  export ANTIPHON_API_KEY=...  # a key of {' or '.join(keyed)}\n" if keyed else ""
         balanced = server.proxy_protocol != "none"
+        before = _behind_balancer(address) if balanced else _of_certificate(server, address)
         self._write(
             EXAMPLE.format(
-                before=(_behind_balancer(address) if balanced else _of_certificate(server, address)) + export,
+                before=before + export,
+                trust=' --cacert "$SSL_CERT_FILE"' if "SSL_CERT_FILE" in before else "",
                 command=_command(),
                 question=QUESTION,
                 option="" if balanced or address == USUAL_ADDRESS else f" --url {address}",

@@ -94,7 +94,7 @@ def test_how_the_certificate_is_trusted_is_told_where_this_machine_does_not(tmp_
     assert note.startswith("# its certificate is signed by an authority that is not trusted here")
     assert "SSL_CERT_FILE" in note
     assert chat.endswith("--url https://127.0.0.1:9")
-    assert curl.startswith("curl https://127.0.0.1:9/v1/chat/completions ")
+    assert curl.startswith('curl --cacert "$SSL_CERT_FILE" https://127.0.0.1:9/v1/chat/completions ')
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
     assert len(told(settings, Notice("serving", text="https://127.0.0.1:9"))) == 4
     _, note, *_ = told(settings, Notice("serving", text="https://127.0.0.2:9"))
