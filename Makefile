@@ -7,6 +7,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
+# With a slash behind it, what a link leads to would be meant.
+override VENV := $(VENV:/=)
 
 .SHELLFLAGS := -euc
 .DEFAULT_GOAL := help
@@ -104,6 +106,9 @@ $(VENV)/.made: FORCE
 		echo "error: $(PYTHON) is $$($(PYTHON) -V 2>&1), and Antiphon needs 3.11 or newer; name another: make PYTHON=python3.12 ..." >&2; exit 1; }; \
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "error: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \
+	if [ -L "$(VENV)" ]; then \
+		echo 'error: "$(VENV)" is a link, and making the environment anew would empty what it leads to;' \
+			'remove the link or name another: make VENV=.venv2 ...' >&2; exit 1; fi; \
 	if [ -e "$(VENV)" ] && [ ! -e "$(VENV)/pyvenv.cfg" ]; then \
 		echo 'error: "$(VENV)" is there and is not a virtual environment; move it away or name another: make VENV=.venv2 ...' >&2; exit 1; fi; \
 	echo "making $(VENV) with Python $${wanted%% in *}"; \

@@ -175,7 +175,40 @@ def test_a_key_goes_by_its_digest_too_and_without_the_secrets_of_the_configurati
     )
     assert changed(tmp_path, "revoke", digest[:20])["name"] == "alice"
     assert changed(tmp_path, "revoke", "sha256:" + "5" * 64)["sha256"] == "5" * 64
-    assert "NOT_SET" in keys(tmp_path, "revoke", "sha256:55555555", code=2).err
+    assert "NOT_SET" in keys(tmp_path, "revoke", "sha256:66666666", code=2).err
+
+
+def test_a_revoked_key_that_is_configured_no_longer_is_listed_and_restored_by_what_is_shown_of_it(tmp_path):
+    (tmp_path / "antiphon.yaml").write_text("server: {keys_file: keys}\nmodels: []\ndata_dir: data\n")
+    fresh_key(tmp_path, "alice")
+    fresh_key(tmp_path, "bob")
+    for name in ("alice", "bob"):
+        changed(tmp_path, "revoke", name)
+    changed(tmp_path, "revoke", "sha256:" + "5" * 64)
+    (tmp_path / "keys").write_text("")
+    assert re.search(r"^alice  [0-9a-f]{12}  configured no longer  revoked$", keys(tmp_path, "list").out, re.MULTILINE)
+    listed = keys(tmp_path, "list", "--json").json
+    assert [(row["name"], row["origin"], row["revoked"]) for row in listed] == [(name, "", True) for name in ("alice", "bob", "")]
+
+    assert changed(tmp_path, "restore", f"sha256:{listed[0]['sha256'][:12]}")["name"] == "alice"
+    assert changed(tmp_path, "restore", "bob")["sha256"] == listed[1]["sha256"]
+    assert changed(tmp_path, "restore", "sha256:55555555")["sha256"] == "5" * 64
+    assert "no keys" in keys(tmp_path, "list").err
+    assert "no key" in keys(tmp_path, "restore", "alice", code=1).err
+
+
+def test_a_name_means_the_key_that_has_it_now_and_old_ones_of_that_name_go_by_their_digests(tmp_path):
+    (tmp_path / "antiphon.yaml").write_text("server: {keys_file: keys}\nmodels: []\ndata_dir: data\n")
+    digests = []
+    for _ in range(3):
+        (tmp_path / "keys").write_text("")
+        fresh_key(tmp_path, "alice")
+        digests.append(changed(tmp_path, "revoke", "alice")["sha256"])
+    assert changed(tmp_path, "restore", "alice")["sha256"] == digests[2]
+    (tmp_path / "keys").write_text("")
+    assert "give the sha256:HEX" in keys(tmp_path, "restore", "alice", code=1).err
+    assert changed(tmp_path, "restore", f"sha256:{digests[0]}")["sha256"] == digests[0]
+    assert changed(tmp_path, "restore", "alice")["sha256"] == digests[1]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "#a", "x" * 257])

@@ -1,5 +1,6 @@
 """``antiphon serve`` behind a load balancer that says who its client is, over HTTP and HTTPS, and plain HTTP on a port of HTTPS."""
 
+import contextlib
 import json
 import signal
 import socket
@@ -49,6 +50,11 @@ def test_the_callers_address_is_in_the_call_log(tmp_path: Path, workers: int) ->
         gateway.begin()
         assert b'"hi"' in send(gateway.port, LINE + CALL)
         until(lambda: gateway.clients() == ["192.0.2.7"])
+        with contextlib.suppress(ConnectionResetError):
+            assert send(gateway.port, CALL) == b""
+        page = send(gateway.port, LINE + b"GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").decode()
+        assert 'antiphon_connections_refused_total{reason="malformed"} 1.0' in page
+        assert 'antiphon_connections_refused_total{reason="untrusted"} 0.0' in page
         gateway.rows["server"]["trusted_proxies"] = ["10.0.0.0/8"]
         gateway.write()
         gateway.process.send_signal(signal.SIGHUP)

@@ -51,6 +51,8 @@ def test_https_on_both_sides_and_a_certificate_renewed_by_reload(tmp_path: Path)
                 untrusted = cli.run("chat", "Hi", "--url", called["ANTIPHON_URL"], code=1).err
                 assert "signed by an authority that is not trusted here" in untrusted
                 assert "SSL_CERT_FILE" in untrusted
+                plain = cli.run("chat", "Hi", "--url", f"http://127.0.0.1:{port}", code=1).err
+                assert f"write its URL with https: https://127.0.0.1:{port}" in plain
                 assert "SSL_CERT_FILE" in cli.run("doctor", "--url", called["ANTIPHON_URL"], code=1).out
 
                 first = serial(authority, port)

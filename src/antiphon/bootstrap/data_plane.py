@@ -54,7 +54,7 @@ class DataPlane:
             "settle": self.in_flight.settle,
             "tell": pipeline.tell(observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),
         }
-        if keys:
+        if keys.required:
             runs["identify"] = pipeline.identify(keys)
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
         self.app = App(

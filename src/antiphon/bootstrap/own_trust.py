@@ -8,6 +8,24 @@ _TRUST = "to trust it, set SSL_CERT_FILE to a file with the certificate of its a
 _NAMES = {62, 64}
 _TIMES = {9, 10}
 _PLAIN = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"}
+_TURNS = 5
+"""Messages that a handshake takes of each side, and some."""
+
+
+def distrust(shown: ssl.SSLContext, host: str) -> tuple[str, str] | None:
+    """What a command on this machine would find wrong with the certificate that a server shows. No connection is made."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(to_client, to_server, server_hostname=host)
+    server = shown.wrap_bio(to_server, to_client, server_side=True)
+    for _ in range(_TURNS):
+        for side in (client, server):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLError as error:
+                return untrusted(error)
+    return None
 
 
 def untrusted(error: BaseException | None) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.bootstrap import ballast
 from antiphon.bootstrap.plan import PlannedProcess
 from antiphon.bootstrap.revocations import Revocations, revocations_file
 from antiphon.bootstrap.snapshots.file import Snapshot, SnapshotSource, read, write
@@ -41,6 +42,7 @@ class Publisher:
         if settings.data_dir != self._folder.data_dir:
             self._fresh = SnapshotFolder(settings.data_dir)
         sources = (self._fresh or self._folder).publish(snapshot)
+        ballast.fill(revocations_file(settings.data_dir))
         _warn_of_revoked(snapshot)
         self._published = sources
         self._known = {path: known for path, known in self._known.items() if path in {source.path for source in sources[1:]}}

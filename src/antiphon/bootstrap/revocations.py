@@ -16,9 +16,12 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.bootstrap import ballast
+from antiphon.bootstrap.owned_files import Owner
 from antiphon.bootstrap.snapshots.file import sync_folder
 from antiphon.core.errors import NoSpace, SetupError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _DIGEST = re.compile(rb"(?<![0-9a-fA-F])[0-9a-fA-F]{64}(?![0-9a-fA-F])")
 
 log = logging.getLogger(__name__)
@@ -43,24 +46,42 @@ def revocations_file(data_dir: str) -> Path:
 
 
 def append(path: Path, revocations: Sequence[Revocation]) -> int:
-    """Add lines, on the disk when this returns; gives back the length of the file, bytes. Raises NoSpace or SetupError."""
+    """Add lines, on the disk when this returns; gives back the length of the file, bytes. Raises NoSpace or SetupError.
+
+    Whoever the data belong to can read them, whoever writes them. On a full disk they take the place of the ballast.
+    """
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     data = b"".join(msgspec.json.encode(msgspec.structs.replace(row, at=at)) + b"\n" for row in revocations)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            length = _append(fd, data)
-        finally:
-            os.close(fd)
-        sync_folder(path.parent)
+        owner = Owner.of(path.parent.parent)
+        owner.check(path)
+        length = _write_in_place_of_ballast(path, owner, data)
     except OSError as error:
-        kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else SetupError
-        raise kind(
-            f"nothing is changed: {path} cannot be written: {error.strerror}",
-            remedy="free some space there, or mend its rights, and try again",
-        ) from error
+        kind, remedy = (NoSpace, "free some space there") if error.errno in _FULL else (SetupError, "mend its rights")
+        if isinstance(error, PermissionError):
+            remedy = "run the command as the user of the server, with sudo -u USER before it, or mend its rights"
+        raise kind(f"nothing is changed: {path} cannot be written: {error.strerror}", remedy=f"{remedy}, and try again") from error
+    ballast.fill(path)
+    return length
+
+
+def _write_in_place_of_ballast(path: Path, owner: Owner, data: bytes) -> int:
+    while True:
+        try:
+            return _write(path, owner, data)
+        except OSError as error:
+            if error.errno not in _FULL or not ballast.give_up_half(path):
+                raise
+
+
+def _write(path: Path, owner: Owner, data: bytes) -> int:
+    fd = owner.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        length = _append(fd, data)
+    finally:
+        os.close(fd)
+    sync_folder(path.parent)
     return length
 
 
@@ -70,6 +91,8 @@ class Revocations:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.digests: set[bytes] = set()
+        self.owners: dict[bytes, str] = {}
+        """Whose keys they are, as far as the file says."""
         self.position = 0
         """Bytes of the file that are known."""
         self._lines = 0
@@ -110,7 +133,12 @@ class Revocations:
             except (msgspec.MsgspecError, ValueError):
                 self._take_damaged(line)
                 continue
-            (self.digests.add if row.revoked else self.digests.discard)(digest)
+            if row.revoked:
+                self.digests.add(digest)
+                self.owners[digest] = row.name or self.owners.get(digest, "")
+            else:
+                self.digests.discard(digest)
+                self.owners.pop(digest, None)
         self.position += len(data)
         self._known.update(data)
 
@@ -120,11 +148,13 @@ class Revocations:
             return
         found = [bytes.fromhex(digest.decode()) for digest in _DIGEST.findall(line)]
         self.digests.update(found)
+        self.owners.update((digest, self.owners.get(digest, "")) for digest in found)
         told = f"the {len(found)} digests in it count as revoked" if found else "it is passed over"
         log.error("%s:%d is damaged: %s; mend the line, or revoke its key once more", self.path, self._lines, told)
 
     def _reset(self) -> None:
         self.digests.clear()
+        self.owners.clear()
         self.position = self._lines = 0
         self._known = hashlib.sha256()
         self._seen = None

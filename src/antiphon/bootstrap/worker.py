@@ -26,7 +26,7 @@ from antiphon.observability.metrics import CallMetrics
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
 from antiphon.transport.deadlines import DeadlineWheel
 from antiphon.transport.listeners import unix_listener
-from antiphon.transport.reception import Reception, listen
+from antiphon.transport.reception import Reception, Refusals, listen
 from antiphon.transport.server import HttpServer, Listening, Request, Responder, ServerLimits
 from antiphon.transport.tls import load_certificate
 
@@ -76,6 +76,7 @@ class Worker:
         self._tls = listening_tls(settings.server)
         self._server = HttpServer(self._plane.app, _limits(settings), app.refusing(lambda: self._server.limits))
         self._stats = HttpServer(self._answer_stats)
+        self._refusals = Refusals()
         self._public: dict[int, Listening] = {}
         """By the supervisor's numbers of the sockets."""
         self._name = ""
@@ -97,7 +98,7 @@ class Worker:
         for number, fd in public.items():
             if fd is not None:
                 rules = proxy_rules(self._settings.server)
-                self._public[number] = await listen(self._server, socket.socket(fileno=fd), self._tls, rules)
+                self._public[number] = await listen(self._server, socket.socket(fileno=fd), self._tls, rules, self._refusals)
             elif number not in self._public:
                 raise InternalError(f"the public socket {number} is not here")
         for number in self._public.keys() - public.keys():
@@ -182,6 +183,7 @@ class Worker:
             in_flight=sum(plane.in_flight.count for plane in (self._plane, *self._retired)),
             call_log_lost=self._call_log.lost if self._call_log is not None else 0,
             events=self._events.report(),
+            refused=self._refusals.kinds,
         )
         responder.send(200, ((b"content-type", b"application/json"),), encode(snapshot))
 

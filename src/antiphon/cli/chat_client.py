@@ -1,6 +1,7 @@
 """A small blocking client of OpenAI's chat API, for the command line: it starts quickly and stops when the user says so."""
 
 import http.client
+import socket
 import ssl
 from collections.abc import Generator, Iterator
 from typing import TypeVar
@@ -22,6 +23,8 @@ from antiphon.transport.sse import EventSplitter, parse
 
 PATIENCE = 10.0
 """Seconds to connect, and to wait for answers that take the server no work."""
+PROBING = 2.0
+"""Seconds for a look whether a server that refuses plain HTTP speaks HTTPS."""
 SILENCE = 600.0
 """Seconds that the server may be silent: a long prompt on a slow machine takes its time."""
 
@@ -201,6 +204,9 @@ class ChatClient:
             failure = msgspec.json.decode(body, type=_Answer).error
         except msgspec.MsgspecError:
             failure = None
+        if status == 400 and b"https" in body.lower() and not self._secure and self._speaks_tls():
+            remedy = f"write its URL with https: {self.url.replace('http', 'https', 1)}"
+            return UpstreamBroken(f"the server at {self.url} speaks HTTPS, and was asked in plain HTTP", remedy=remedy)
         if failure is None:
             return UpstreamBroken(f"what answers at {self.url} does not speak OpenAI's protocol{trail}", remedy=NOT_OPENAI)
         if status == 401:
@@ -208,6 +214,19 @@ class ChatClient:
         error = AntiphonError(failure.message + trail, remedy="the server's log has more")
         error.code = str(failure.code or error.code)
         return error
+
+    def _speaks_tls(self) -> bool:
+        address = (self._host, self._port or http.client.HTTP_PORT)
+        try:
+            with (
+                socket.create_connection(address, PROBING) as plain,
+                ssl.create_default_context().wrap_socket(plain, server_hostname=self._host),
+            ):
+                return True
+        except ssl.SSLCertVerificationError:
+            return True
+        except OSError:
+            return False
 
     def _decode(self, body: bytes, kind: type[Kind]) -> Kind:
         try:

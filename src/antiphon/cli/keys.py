@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -42,12 +42,12 @@ class NewKey(msgspec.Struct, frozen=True):
 
 
 class KeyListing(msgspec.Struct, frozen=True):
-    """A configured key, as far as it may be seen."""
+    """A key that is configured, or revoked, as far as it may be seen."""
 
     name: str
     sha256: str
     origin: str
-    """``server.keys``, or file and line."""
+    """``server.keys``, or file and line; empty where it is configured no longer."""
     revoked: bool
 
 
@@ -83,20 +83,23 @@ def new(name: Annotated[str, typer.Argument(help="Who will call with it.")], jso
 
 @app.command("list")
 def list_keys(config: Config = None, json: Json = False) -> None:
-    """Show the configured keys: whose they are, the beginning of their SHA-256, where they stand, and whether they are revoked."""
+    """Show the keys: whose they are, the beginning of their SHA-256, where they stand, and whether they are revoked.
+
+    Revoked keys that are configured no longer come last.
+    """
     settings = load_settings(config).settings
-    revocations = Revocations(revocations_file(settings.data_dir))
-    revocations.refresh()
-    rows = [
-        KeyListing(row.name, row.digest.hex(), _origin(settings, row), row.digest in revocations.digests)
-        for row in key_rows(settings.server)
-    ]
+    revoked = _revoked(settings)
+    configured = key_rows(settings.server)
+    rows = [KeyListing(row.name, row.digest.hex(), _origin(settings, row), row.digest in revoked) for row in configured]
+    gone = revoked.keys() - {row.digest for row in configured}
+    rows += [KeyListing(row.name, row.digest.hex(), "", revoked=True) for row in revoked.values() if row.digest in gone]
     if json:
         print_json(rows)
         return
     width = max((len(row.name) for row in rows), default=0)
     for row in rows:
-        typer.echo(f"{row.name:{width}}  {row.sha256[:SHOWN_DIGITS]}  {row.origin}{'  revoked' if row.revoked else ''}")
+        origin = row.origin or "configured no longer"
+        typer.echo(f"{row.name:{width}}  {row.sha256[:SHOWN_DIGITS]}  {origin}{'  revoked' if row.revoked else ''}")
     if not rows:
         tell("no keys are configured")
 
@@ -131,35 +134,48 @@ def _change(name: str, config: Path | None, wait: float, json: bool, *, revoked:
 
 def _told(outcome: Outcome) -> str:
     if not outcome.obeying:
-        return "no server of this user runs with this data_dir; it holds from the next start"
+        return "no server of this user runs with this data_dir; one of another obeys within a second, and any from its start"
     count = len(outcome.obeying)
     return f"{'the worker obeys' if count == 1 else f'all {count} workers obey'} after {outcome.seconds:.2f} s"
 
 
 def _found(name: str, config: Path | None) -> tuple[Settings, KeyRow]:
-    """The settings and the key that is meant. The secrets of the configuration are read only if it is not in the file of keys."""
+    """The settings and the key that is meant: a configured one, or else one that was revoked.
+
+    The secrets of the configuration are read only if it is not in the file of keys, nor revoked and called by its digest.
+    """
     settings = load_settings(config, secrets=False).settings
     digest = _DIGEST.fullmatch(name)
     if digest is not None and len(digest[1]) == 2 * len(digest_of(b"")):
         return settings, KeyRow("", bytes.fromhex(digest[1]))
-    rows = read_keys_file(Path(settings.server.keys_file)) if settings.server.keys_file else []
-    if not (matching := _matching(rows, name)):
-        rows = key_rows(load_settings(config).settings.server)
-        matching = _matching(rows, name)
+    listed = read_keys_file(Path(settings.server.keys_file)) if settings.server.keys_file else []
+    revoked = _revoked(settings)
+    matching = _matching([*listed, *(revoked.values() if digest else ())], name)
+    if not matching:
+        matching = _matching(key_rows(load_settings(config).settings.server), name) or _matching(revoked.values(), name)
     if len(matching) == 1:
         return settings, matching[0]
     if matching:
-        raise NotFound(f"{len(matching)} keys begin with {name}", remedy="give more digits")
+        alike, remedy = ("begin with", "give more digits") if digest else ("were called", "give the sha256:HEX of one of them")
+        raise NotFound(f"{len(matching)} keys {alike} {name}", remedy=remedy)
     raise NotFound(
-        f'no key "{name[:80]}" is configured', remedy='"antiphon keys list" shows them; any other goes by its sha256:HEX'
+        f'no key "{name[:80]}" is configured or revoked', remedy='"antiphon keys list" shows them; any other goes by its sha256:HEX'
     )
 
 
-def _matching(rows: Sequence[KeyRow], name: str) -> list[KeyRow]:
+def _matching(rows: Iterable[KeyRow], name: str) -> list[KeyRow]:
     digest = _DIGEST.fullmatch(name)
     if digest is None:
         return [row for row in rows if row.name == name]
-    return [row for row in rows if row.digest.hex().startswith(digest[1].lower())]
+    found = [row for row in rows if row.digest.hex().startswith(digest[1].lower())]
+    return list({row.digest: row for row in reversed(found)}.values())  # the configured one, where it is revoked too
+
+
+def _revoked(settings: Settings) -> dict[bytes, KeyRow]:
+    """The revoked keys by their digests, in the order of the file."""
+    known = Revocations(revocations_file(settings.data_dir))
+    known.refresh()
+    return {digest: KeyRow(owner, digest) for digest, owner in known.owners.items()}
 
 
 def _origin(settings: Settings, row: KeyRow) -> str:

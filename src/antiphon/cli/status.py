@@ -8,17 +8,24 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from antiphon.bootstrap.own_trust import distrust
 from antiphon.bootstrap.process import engine_name
 from antiphon.cli.output import styled, tell
-from antiphon.config import Settings
+from antiphon.config import ServerSettings, Settings, listening_tls
+from antiphon.core.errors import ConfigError
 from antiphon.supervisor import Notice
 
 QUESTION = "Why is the sky blue?"
 EXAMPLE = """\
-{export}  {command} chat "{question}"{option}
-  curl {url}/chat/completions -H "content-type: application/json"{header} -d {body}
-  openai.OpenAI(base_url="{url}", api_key={key})"""
+{before}  {command} chat "{question}"{option}
+  curl{trust} {url} -H "content-type: application/json"{header} -d {body}
+  openai.OpenAI(base_url={base}, api_key={key})"""
+BEHIND_BALANCER = """\
+  # callers go through the load balancer, by its address: a connection without its PROXY header is closed (server.proxy_protocol)
+  export ANTIPHON_URL={scheme}://...
+"""
 USUAL_ADDRESS = "http://127.0.0.1:8080"
 
 _SECONDS = re.compile(r",? \d+ s$")
@@ -79,23 +86,44 @@ class StatusLines:
         if not names:
             return
         body = json.dumps({"model": names[0], "messages": [{"role": "user", "content": QUESTION}]})
-        keyed = bool(self._settings.server.keys or self._settings.server.keys_file)
-        example = EXAMPLE.format(
-            command=_command(),
-            question=QUESTION,
-            option="" if address == USUAL_ADDRESS else f" --url {address}",
-            url=f"{address}/v1",
-            header=' -H "authorization: Bearer $ANTIPHON_API_KEY"' if keyed else "",
-            body=shlex.quote(body),
-            export="  export ANTIPHON_API_KEY=...  # a key of server.keys\n" if keyed else "",
-            key='os.environ["ANTIPHON_API_KEY"]' if keyed else '"none"',
+        server = self._settings.server
+        keyed = [name for name, held in (("server.keys", server.keys), ("server.keys_file", server.keys_file)) if held]
+        export = f"  export ANTIPHON_API_KEY=...  # a key of {' or '.join(keyed)}\n" if keyed else ""
+        balanced = server.proxy_protocol != "none"
+        before = _behind_balancer(address) if balanced else _of_certificate(server, address)
+        self._write(
+            EXAMPLE.format(
+                before=before + export,
+                trust=' --cacert "$SSL_CERT_FILE"' if "SSL_CERT_FILE" in before else "",
+                command=_command(),
+                question=QUESTION,
+                option="" if balanced or address == USUAL_ADDRESS else f" --url {address}",
+                url='"$ANTIPHON_URL/v1/chat/completions"' if balanced else f"{address}/v1/chat/completions",
+                header=' -H "authorization: Bearer $ANTIPHON_API_KEY"' if keyed else "",
+                body=shlex.quote(body),
+                base='os.environ["ANTIPHON_URL"] + "/v1"' if balanced else f'"{address}/v1"',
+                key='os.environ["ANTIPHON_API_KEY"]' if keyed else '"none"',
+            )
         )
-        self._write(example)
 
     def _chat_models(self) -> list[str]:
         """What a caller can chat with now."""
         local = [model for process, model in self._models.items() if process not in self._failed]
         return [*local, *(model.name for provider in self._settings.providers for model in provider.models)]
+
+
+def _behind_balancer(address: str) -> str:
+    return BEHIND_BALANCER.format(scheme=urlsplit(address).scheme)
+
+
+def _of_certificate(server: ServerSettings, address: str) -> str:
+    """What callers on this machine have to know of the server's certificate."""
+    try:
+        shown = listening_tls(server)
+    except ConfigError:  # it was changed since the start, and the reload will tell
+        return ""
+    distrusted = distrust(shown, urlsplit(address).hostname or "") if shown is not None else None
+    return "  # {}: {}\n".format(*distrusted) if distrusted is not None else ""
 
 
 def _command() -> str:

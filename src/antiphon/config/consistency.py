@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from antiphon.config import network
-from antiphon.config.keys_file import key_rows
+from antiphon.config.keys_file import check_keys
 from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
@@ -87,7 +87,7 @@ class Checker:
 
     def _keys_file(self) -> Iterator[ConfigError]:
         try:
-            key_rows(self._settings.server)
+            check_keys(self._settings.server)
         except ConfigErrors as errors:
             yield from errors.errors
         except ConfigError as error:

@@ -1,9 +1,11 @@
 """The file of callers' keys that ``server.keys_file`` names: ``name sha256:HEX`` lines, for more keys than YAML is good for."""
 
 import codecs
+import contextlib
 import hashlib
 import re
 import stat
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +20,9 @@ MAX_BYTES = 256 << 20
 
 MAX_ERRORS = 20
 """Wrong lines that are told of; a file that is wrong as a whole should not fill the terminal."""
+
+SETTLED = 2_000_000_000
+"""Age of a change, ns, from which another one is sure to show in the time of the file."""
 
 _LINE = re.compile(rb"([^\s\x00-\x1f\x7f]{1,256})[ \t]+sha256:([0-9a-fA-F]{64})")
 _HINT = 'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it'
@@ -43,6 +48,7 @@ def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
     data = _read(path)
     rows: list[KeyRow] = []
     errors: list[ConfigError] = []
+    untold: list[int] = []
     names = {row.name: row for row in taken}
     digests = {row.digest: row for row in taken}
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -51,23 +57,76 @@ def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
             continue
         row = _row(line, number)
         twice = "" if row is None else _twice(row, names, digests)
-        if row is None:
+        if (row is None or twice) and len(errors) == MAX_ERRORS:
+            untold.append(number)
+        elif row is None:
             errors.append(ConfigError("the line is not a name and the SHA-256 of a key", remedy=_HINT, file=file, line=number))
         elif twice:
             errors.append(ConfigError(twice, remedy="remove one of them", file=file, line=number))
         else:
             rows.append(row)
             names[row.name] = digests[row.digest] = row
-        if len(errors) == MAX_ERRORS:
-            break
+    if untold:
+        what = f"and {len(untold)} more such lines" if len(untold) > 1 else "and this line too"
+        errors.append(ConfigError(what, remedy="mend those above first", file=file, line=untold[0]))
     raise_all(errors)
     return rows
 
 
 def key_rows(server: ServerSettings) -> list[KeyRow]:
-    """Every key of the callers: those of ``server.keys``, then those of ``server.keys_file``. Raises ConfigError as above."""
+    """Every key of the callers: those of ``server.keys``, then those of ``server.keys_file``. Raises ConfigError as above.
+
+    What ``check_keys`` has read is taken, once, where the file has not changed since.
+    """
     own = [KeyRow(row.name, hashlib.sha256(row.key.reveal().encode()).digest()) for row in server.keys]
-    return [*own, *read_keys_file(Path(server.keys_file), own)] if server.keys_file else own
+    if not server.keys_file:
+        return own
+    path = Path(server.keys_file)
+    with contextlib.suppress(IndexError):
+        checked = _checked.pop()
+        if checked.state == _state(path) and checked.own == own:
+            return checked.rows
+    return [*own, *read_keys_file(path, own)]
+
+
+def check_keys(server: ServerSettings) -> None:
+    """Raises ConfigError as above where the keys cannot be used. Whoever needs them next need not read the file again."""
+    state = _state(Path(server.keys_file)) if server.keys_file else None
+    rows = key_rows(server)
+    if state is not None and time.time_ns() - state.modified > SETTLED:
+        own = [row for row in rows if not row.line]
+        _checked[:] = [_Checked(state, own, rows)]
+
+
+class _State(msgspec.Struct, frozen=True):
+    """What tells that a file is the same as before."""
+
+    path: str
+    device: int
+    number: int
+    size: int
+    modified: int
+    changed: int
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    """Keys that were read, and from what."""
+
+    state: _State
+    own: list[KeyRow]
+    rows: list[KeyRow]
+
+
+_checked: list[_Checked] = []
+"""The latest only, and only until it is taken: these are the keys of all callers."""
+
+
+def _state(path: Path) -> _State | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return _State(str(path), about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
 
 
 def _read(path: Path) -> bytes:

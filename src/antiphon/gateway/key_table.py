@@ -53,9 +53,6 @@ class KeyTable(msgspec.Struct, frozen=True):
     def __len__(self) -> int:
         return len(self.digests) // DIGEST
 
-    def __bool__(self) -> bool:
-        return self.required
-
     def __iter__(self) -> Iterator[tuple[bytes, str]]:
         for index in range(len(self)):
             yield self.digest(index), self.owner(index)

@@ -19,15 +19,13 @@ class KeyRing:
     def __init__(self, table: KeyTable, revoked: Container[bytes] = frozenset()) -> None:
         self._index = KeyIndex(table)
         self._revoked = revoked
-        self._required = table.required
+        self.required = table.required
+        """A caller must show a key."""
         self._remembered: dict[bytes, Principal] = {}
-
-    def __bool__(self) -> bool:
-        return self._required
 
     def principal(self, authorization: bytes) -> Principal:
         """Whose key an ``authorization`` header shows. Raises Unauthenticated, the same for no key, a wrong and a revoked one."""
-        if not self._required:
+        if not self.required:
             return ANONYMOUS
         principal = self._remembered.get(authorization)
         return self._recognise(authorization) if principal is None else principal

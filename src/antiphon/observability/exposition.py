@@ -128,6 +128,12 @@ def _gateway(snapshot: MetricsSnapshot) -> Iterable[Metric]:
     yield CounterMetricFamily(
         "antiphon_call_log_lost", "Records that the call log had to give up.", value=_number(snapshot.call_log_lost)
     )
+    refused = CounterMetricFamily(
+        "antiphon_connections_refused", "Connections closed for want of a right PROXY header.", labels=("reason",)
+    )
+    for reason, count in sorted(snapshot.refused.items()):
+        _add(refused, (reason,), count)
+    yield refused
     events = snapshot.events
     yield CounterMetricFamily(
         "antiphon_events_delivered", "Finished calls told to the control plane.", value=_number(events.delivered)

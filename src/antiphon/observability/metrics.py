@@ -7,7 +7,9 @@ written down by ``antiphon.observability.exposition``. Nothing here does I/O.
 import os
 import time
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 
 from antiphon.core.events import CallFinished
 from antiphon.observability.events.report import NOTHING_SENT, PipeReport
@@ -154,14 +156,22 @@ class CallMetrics:
         """Count these names by themselves from now on, and no others that reach no target."""
         self._known = frozenset(models)
 
-    def snapshot(self, *, in_flight: int = 0, call_log_lost: int = 0, events: PipeReport = NOTHING_SENT) -> MetricsSnapshot:
-        """A copy of all counts, with what others count: the calls under way, the losses of the call log, the events' way."""
+    def snapshot(
+        self,
+        *,
+        in_flight: int = 0,
+        call_log_lost: int = 0,
+        events: PipeReport = NOTHING_SENT,
+        refused: Mapping[str, int] = MappingProxyType({}),
+    ) -> MetricsSnapshot:
+        """A copy of all counts, with what others count: calls under way, losses of the call log, the events' way, refusals."""
         return MetricsSnapshot(
             instance=self._instance,
             in_flight=in_flight,
             call_log_lost=call_log_lost,
             events=events,
             series=tuple(row.snapshot(key) for key, row in self._rows.items()),
+            refused=dict(refused),
         )
 
     def _new_row(self, event: CallFinished) -> _Series:
@@ -174,14 +184,20 @@ def merge(snapshots: Iterable[MetricsSnapshot], max_series: int = MAX_SERIES) ->
     table = _Table(max_series)
     in_flight = lost = 0
     events = NOTHING_SENT
+    refused: Counter[str] = Counter()
     for snapshot in snapshots:
         events += snapshot.events
         in_flight += snapshot.in_flight
         lost += snapshot.call_log_lost
+        refused.update(snapshot.refused)
         for series in snapshot.series:
             table.find_or_make(series.key).add(series)
     return MetricsSnapshot(
-        in_flight=in_flight, call_log_lost=lost, events=events, series=tuple(row.snapshot(key) for key, row in table.rows.items())
+        in_flight=in_flight,
+        call_log_lost=lost,
+        events=events,
+        series=tuple(row.snapshot(key) for key, row in table.rows.items()),
+        refused=dict(refused),
     )
 
 

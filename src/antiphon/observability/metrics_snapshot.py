@@ -52,6 +52,8 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
     events: PipeReport = NOTHING_SENT
     """What became of the events of finished calls."""
     series: tuple[SeriesSnapshot, ...] = ()
+    refused: dict[str, int] = {}
+    """Connections that were closed before their first request, by reason."""
 
     def at_rest(self) -> "MetricsSnapshot":
         """What stays of these numbers when the process does not answer: the counters."""

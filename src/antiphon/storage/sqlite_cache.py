@@ -166,6 +166,7 @@ class SqliteCacheStore:
         try:
             database = self._connect()
             with database:
+                database.execute("BEGIN IMMEDIATE")  # else two that look at once would both find nothing and both be told to fill
                 results = [operation.run(database) for operation in operations]
             kept = database.execute("SELECT entries, bytes FROM kept").fetchone()
         except (sqlite3.Error, OSError) as error:
@@ -179,7 +180,7 @@ class SqliteCacheStore:
         if self._database is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._path.touch(mode=0o600)
-            database = sqlite3.connect(self._path, timeout=self._timeout, check_same_thread=False)
+            database = sqlite3.connect(self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False)
             try:
                 database.execute("PRAGMA journal_mode = WAL")
                 database.execute("PRAGMA synchronous = OFF")

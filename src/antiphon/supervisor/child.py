@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from antiphon.bootstrap.child_environment import child_environment
+from antiphon.bootstrap.child_settings import child_model, child_settings
 from antiphon.bootstrap.lifeline import EXIT_ORPHANED, MAX_DESCRIPTORS
 from antiphon.bootstrap.plan import PlannedProcess
 from antiphon.bootstrap.process import ProcessSpec, Status, Update, encode_spec, encode_update
@@ -196,10 +197,10 @@ def _spec(assignment: Assignment, status_fd: int) -> ProcessSpec:
         name=planned.name,
         epoch=assignment.epoch,
         run_dir=assignment.run_dir,
-        settings=planned.settings,
+        settings=child_settings(planned.role, planned.settings),
         status_fd=status_fd,
         listen_fds=assignment.listen_fds,
-        model=planned.model,
+        model=child_model(planned.model),
         model_path=planned.model_path,
         sources=planned.sources,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from antiphon.bootstrap.child_settings import child_settings
 from antiphon.bootstrap.plan import PlannedProcess
 from antiphon.bootstrap.process import Status, Update, socket_path
 from antiphon.core.errors import AntiphonError
@@ -114,7 +115,7 @@ class Keeper:
         A process that is started again later is started with what was last accepted.
         """
         assert self._child is not None
-        self._child.update(Update(epoch, planned.settings, planned.sources))
+        self._child.update(Update(epoch, child_settings(planned.role, planned.settings), planned.sources))
         if error := await self._answer(epoch, 0):
             return error
         self.assignment = msgspec.structs.replace(self.assignment, planned=planned, epoch=epoch)

@@ -127,6 +127,9 @@ async def check_single_flight(make: MakeBench) -> None:
         stores = [await bench.open() for _ in range(3)] if bench.shared else [await bench.open()] * 3
         first = await reasons(stores, 30.0)
         assert sorted(first) == ["absent"] + ["busy"] * 8, first
+        for number in range(30):  # each time nobody knows of the tenant yet
+            said = await reasons(stores, 30.0, Namespace(f"new-{number}", 1))
+            assert sorted(said) == ["absent"] + ["busy"] * 8, said
         assert await reason(stores[0], B, b"k", 30.0) == "absent", "a claim is its tenant's"
         stores[0].put(A, b"k", b"filled", HOUR)
         assert await found(stores[0], A, b"k") == b"filled"
@@ -236,6 +239,6 @@ async def reason(store: CacheStore, namespace: Namespace, key: bytes, claim: flo
     return got.reason
 
 
-async def reasons(stores: Sequence[CacheStore], claim: float) -> list[str]:
+async def reasons(stores: Sequence[CacheStore], claim: float, namespace: Namespace = A) -> list[str]:
     """Why there is nothing for nine who ask at once."""
-    return await asyncio.gather(*(reason(stores[number % len(stores)], A, b"k", claim) for number in range(9)))
+    return await asyncio.gather(*(reason(stores[number % len(stores)], namespace, b"k", claim) for number in range(9)))

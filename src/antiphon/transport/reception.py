@@ -9,6 +9,7 @@ import errno
 import logging
 import socket
 import ssl
+from typing import Literal, get_args
 
 from antiphon.transport.listeners import BACKLOG
 from antiphon.transport.proxy_protocol import MalformedHeaderError, ProxyHeader, ProxyRules
@@ -29,15 +30,21 @@ _NODELAY = (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 log = logging.getLogger(__name__)
 
 
+Kind = Literal["untrusted", "malformed", "incomplete", "timeout"]
+"""Why a connection is refused: by who its peer is, or by a header that is none, breaks off, or does not come in time."""
+
+
 class Refusals:
     """Counts the connections that are refused before they say anything, and tells of them now and then."""
 
     def __init__(self) -> None:
+        self.kinds: dict[str, int] = dict.fromkeys(get_args(Kind), 0)
         self.counts: dict[str, int] = {}
-        """By reason."""
+        """By reason, in words."""
         self._told: dict[str, tuple[float, int]] = {}
 
-    def add(self, peer: str, reason: str, now: float) -> None:
+    def add(self, peer: str, kind: Kind, reason: str, now: float) -> None:
+        self.kinds[kind] += 1
         count = self.counts[reason] = self.counts.get(reason, 0) + 1
         last, before = self._told.get(reason, (-QUIET, 0))
         if now - last >= QUIET:
@@ -47,12 +54,19 @@ class Refusals:
 
 
 async def listen(
-    server: HttpServer, sock: socket.socket, tls: ssl.SSLContext | None, proxies: ProxyRules | None = None
+    server: HttpServer,
+    sock: socket.socket,
+    tls: ssl.SSLContext | None,
+    proxies: ProxyRules | None = None,
+    refusals: Refusals | None = None,
 ) -> Listening:
-    """Have ``server`` accept on a TCP socket that is bound: under TLS if there is a context, behind proxies if there are rules."""
+    """Have ``server`` accept on a TCP socket that is bound: under TLS if there is a context, behind proxies if there are rules.
+
+    What is refused is counted in ``refusals``, which several sockets may share.
+    """
     if tls is None and proxies is None:
         return await server.listen(sock)
-    return Reception(server, sock, tls, proxies)
+    return Reception(server, sock, tls, proxies, refusals)
 
 
 class Reception:
@@ -61,11 +75,18 @@ class Reception:
     ``proxies`` may be set to other rules at any time, which hold for the connections that come from then on.
     """
 
-    def __init__(self, server: HttpServer, sock: socket.socket, tls: ssl.SSLContext | None, proxies: ProxyRules | None) -> None:
+    def __init__(
+        self,
+        server: HttpServer,
+        sock: socket.socket,
+        tls: ssl.SSLContext | None,
+        proxies: ProxyRules | None,
+        refusals: Refusals | None = None,
+    ) -> None:
         self.server = server
         self.tls = tls
         self.proxies = proxies
-        self.refusals = Refusals()
+        self.refusals = Refusals() if refusals is None else refusals
         self.loop = asyncio.get_running_loop()
         self._sock = sock
         self._pause: asyncio.TimerHandle | None = None
@@ -82,9 +103,9 @@ class Reception:
             self.loop.remove_reader(self._sock)
         self._sock.close()
 
-    def refuse(self, sock: socket.socket, peer: str, reason: str) -> None:
+    def refuse(self, sock: socket.socket, peer: str, kind: Kind, reason: str) -> None:
         """Close a connection without an answer."""
-        self.refusals.add(peer, reason, self.loop.time())
+        self.refusals.add(peer, kind, reason, self.loop.time())
         sock.close()
 
     def _accept_on(self) -> None:
@@ -108,7 +129,7 @@ class Reception:
             sock.setsockopt(*_NODELAY)
             host = str(address[0])
             if self.proxies is not None and not self.proxies.trusts(host):
-                self.refuse(sock, host, "it is not among server.trusted_proxies")
+                self.refuse(sock, host, "untrusted", "it is not among server.trusted_proxies")
             else:
                 _Arrival(self, sock, host)
 
@@ -143,7 +164,7 @@ class _Arrival:
         except (BlockingIOError, InterruptedError):
             return
         except MalformedHeaderError as error:
-            self._refuse(str(error))
+            self._refuse("malformed", str(error))
         except OSError:
             self.abort()
 
@@ -171,7 +192,7 @@ class _Arrival:
     def _ended(self, *, begun: bool) -> None:
         """It has left. One that says nothing at all is a load balancer that looks whether anybody is there."""
         if begun:
-            self._refuse("it ended before its PROXY header was complete")
+            self._refuse("incomplete", "it ended before its PROXY header was complete")
         else:
             self.abort()
 
@@ -185,13 +206,13 @@ class _Arrival:
 
     def _expired(self) -> None:
         if self._header is not None and not self._header.complete:
-            self._refuse("its PROXY header did not come in time")
+            self._refuse("timeout", "its PROXY header did not come in time")
         else:
             self.abort()
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, kind: Kind, reason: str) -> None:
         self._leave()
-        self._reception.refuse(self._sock, self._host, reason)
+        self._reception.refuse(self._sock, self._host, kind, reason)
 
     def _leave(self) -> None:
         self._look_no_more()

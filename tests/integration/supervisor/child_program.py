@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from antiphon.bootstrap.process import Child, Update, encode_spec, run, socket_path
+from antiphon.bootstrap.process import Child, Update, encode_spec, encode_update, run, socket_path
 from antiphon.core.errors import SetupError
 
 BEHAVIOUR = os.environ.get("TEST_BEHAVIOUR", "")
@@ -29,6 +29,7 @@ class Server:
             "aliases": sorted(child.spec.settings.aliases),
             "spec_bytes": len(encode_spec(child.spec)),
             "keys": [row.key.reveal() for row in child.spec.settings.providers],
+            "told": encode_spec(child.spec).decode(),
             "argv": sys.argv,
             "environment": dict(os.environ),
         }
@@ -45,6 +46,7 @@ class Server:
         if BEHAVIOUR == "hangs-at-updates":
             time.sleep(1000)
         self._about["aliases"] = sorted(update.settings.aliases)
+        self._about["told"] = encode_update(update).decode()
 
     async def listen(self, child: Child) -> None:
         await self.hold({fd: fd for fd in child.spec.listen_fds})

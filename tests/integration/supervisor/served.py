@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from antiphon.bootstrap.process import socket_path
 from antiphon.bootstrap.state import read_state
 from antiphon.core.errors import InternalError
 from antiphon.core.processes import ProcessState, ServerState
@@ -133,6 +135,14 @@ class Server:
         connection = http.client.HTTPConnection("127.0.0.1", self.state.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.request("GET", path)
+            return json.loads(connection.getresponse().read())
+
+    def get_from(self, name: str) -> dict[str, Any]:
+        """What a process says of itself over its Unix socket."""
+        connection = http.client.HTTPConnection(name, timeout=PATIENCE)
+        with contextlib.closing(connection), socket.socket(socket.AF_UNIX) as connection.sock:
+            connection.sock.connect(socket_path(self.run_dir, name))
+            connection.request("GET", "/")
             return json.loads(connection.getresponse().read())
 
     def in_background(self, path: str) -> "Answer":

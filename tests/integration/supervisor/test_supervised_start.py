@@ -6,6 +6,8 @@ from pathlib import Path
 
 MODEL = {"name": "small", "source": "file:/nowhere"}
 OTHER = {"name": "other", "source": "file:/nowhere"}
+OTHERS = ("control", "coordinator", "compute", "engine-small")
+"""All processes that are no workers."""
 
 
 def test_all_processes_become_ready_and_the_server_says_where_it_is(server):
@@ -51,6 +53,22 @@ def test_settings_larger_than_a_pipe_reach_the_child_and_secrets_travel_in_them_
     assert b"very-secret" not in written[0].read_bytes()
     assert "very-secret" not in str(about["argv"]) + str(about["environment"]) + server.errors.read_text()
     assert "very-secret" not in Path(server.run_dir, "state.json").read_text()
+
+
+def test_no_process_but_the_workers_is_told_a_secret_at_its_start_or_later(server):
+    source = {**MODEL, "source": "https://me:very-secret@127.0.0.1:1/model.gguf"}
+    rows = [{"name": "p", "url": "http://127.0.0.1:1/v1", "key": "sk-very-secret"}]
+    takes = dict.fromkeys(OTHERS, "takes-updates")
+    server.write(providers=rows, models=[source], embeddings={"enabled": True}, server={"workers": 2}, behaviour=takes)
+    server.serving()
+    told = {name: server.get_from(name)["told"] for name in OTHERS}
+    assert "very-secret" in server.get_from("worker-0")["told"]
+    assert not [name for name, line in told.items() if "secret" in line]
+    server.write(providers=[{**rows[0], "key": "sk-other-secret"}], behaviour=takes)
+    server.reload("reloaded")
+    later = server.get_from("control")["told"]
+    assert later != told["control"]
+    assert "secret" not in later
 
 
 def test_a_busy_port_is_named_with_its_holder_before_anything_is_started(server):

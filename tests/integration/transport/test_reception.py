@@ -113,6 +113,7 @@ def test_who_is_not_trusted_is_not_heard(loop: LoopThread, caplog: pytest.LogCap
         for _ in range(3):
             assert served.ask(LINE + LAST) == b""
     assert served.reception.refusals.counts == {"it is not among server.trusted_proxies": 3}
+    assert served.reception.refusals.kinds["untrusted"] == 3
     assert [record.getMessage() for record in caplog.records] == [
         "a connection from 127.0.0.1 is closed: it is not among server.trusted_proxies"
     ]
@@ -125,6 +126,7 @@ def test_a_header_that_does_not_come_in_time_ends_the_connection(loop: LoopThrea
     served = Served(loop, rules())
     assert served.ask(begun) == b""
     assert served.reception.refusals.counts == {"its PROXY header did not come in time": 1}
+    assert served.reception.refusals.kinds["timeout"] == 1
     loop.until(lambda: not served.server.arriving)
 
 
@@ -140,6 +142,7 @@ def test_a_load_balancer_that_looks_whether_anybody_is_there_is_no_reason_to_war
         peer.sendall(LINE[:10])
     loop.until(lambda: not served.server.arriving)
     assert served.reception.refusals.counts == {"it ended before its PROXY header was complete": 1}
+    assert served.reception.refusals.kinds["incomplete"] == 1
     assert b"192.0.2.7" in served.ask(LINE + LAST)
 
 
@@ -242,8 +245,9 @@ def test_refusals_are_told_once_a_minute_with_their_number(caplog: pytest.LogCap
     refusals = Refusals()
     with caplog.at_level(logging.WARNING):
         for now in (0.0, 1.0, 2.0, 59.0, 60.0, 61.0, 200.0):
-            refusals.add("192.0.2.7", "it is odd", now)
+            refusals.add("192.0.2.7", "malformed", "it is odd", now)
     assert refusals.counts == {"it is odd": 7}
+    assert refusals.kinds == {"untrusted": 0, "malformed": 7, "incomplete": 0, "timeout": 0}
     assert [record.getMessage() for record in caplog.records] == [
         "a connection from 192.0.2.7 is closed: it is odd",
         "a connection from 192.0.2.7 is closed: it is odd (4 of them since the last such line)",

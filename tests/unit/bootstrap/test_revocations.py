@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.bootstrap import ballast
 from antiphon.bootstrap.revocations import Revocation, Revocations, append, revocations_file
 from antiphon.core.errors import NoSpace, SetupError
 from antiphon.gateway.key_table import digest_of
@@ -112,8 +113,9 @@ def test_a_file_that_cannot_be_read_is_named_and_what_is_known_stays(path):
     assert known.digests == {A}
 
 
-def test_a_full_disk_changes_nothing(path, monkeypatch):
+def test_a_full_disk_without_ballast_changes_nothing(path, monkeypatch):
     revoke(path, A)
+    ballast.beside(path).unlink()
     before = path.read_bytes()
 
     def full(_: int) -> None:
@@ -123,3 +125,24 @@ def test_a_full_disk_changes_nothing(path, monkeypatch):
     with pytest.raises(NoSpace, match="nothing is changed"):
         revoke(path, B)
     assert path.read_bytes() == before
+
+
+def test_on_a_full_disk_half_of_the_ballast_goes_at_a_time_until_there_is_room(path, monkeypatch):
+    revoke(path, A)
+    kept = ballast.beside(path)
+    assert (kept.stat().st_size, kept.stat().st_mode & 0o777) == (ballast.SIZE, 0o600)
+    real, sizes = os.fsync, []
+
+    def crowded(fd: int) -> None:
+        sizes.append(kept.stat().st_size)
+        if os.fstat(fd).st_ino == path.stat().st_ino and sizes[-1] > ballast.SIZE // 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", crowded)
+    revoke(path, B)
+    assert min(sizes) == ballast.SIZE // 4
+    assert kept.stat().st_size == ballast.SIZE
+    known = Revocations(path)
+    known.refresh()
+    assert known.digests == {A, B}

@@ -92,3 +92,41 @@ def test_a_server_that_is_stopped_is_told_soon(monkeypatch: pytest.MonkeyPatch) 
             list(ChatClient(f"http://127.0.0.1:{port}", silence=0.2).answer(ChatRequest("m", (Message("user", "hi"),))))
     assert isinstance(error, UpstreamTimeout)
     assert "antiphon doctor --url" in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("body", "remedy"),
+    [
+        (b'{"error":{"message":"this port speaks HTTPS, and the request is plain HTTP; use https://"}}', "https://127.0.0.1:"),
+        (b"<h1>400</h1> The plain HTTP request was sent to HTTPS port", "https://127.0.0.1:"),
+        (b'{"error":{"message":"the picture at https://example.com is too large"}}', "the server's log"),
+    ],
+    ids=["ours", "another's", "about something else"],
+)
+def test_a_server_that_refuses_plain_http_is_to_be_called_by_https(tmp_path: Path, body: bytes, remedy: str) -> None:
+    authority = Authority(tmp_path)
+    context = authority.server("127.0.0.1") if "127" in remedy else None
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while not over.is_set():
+                with contextlib.suppress(OSError):
+                    peer, _ = server.accept()
+                    with peer:
+                        hello = peer.recv(1, socket.MSG_PEEK) == b"\x16"
+                        if hello and context:
+                            context.wrap_socket(peer, server_side=True).close()
+                        else:
+                            peer.recv(65536)
+                            peer.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        error = failure(f"http://127.0.0.1:{server.getsockname()[1]}")
+        over.set()
+        with socket.create_connection(server.getsockname(), 1):
+            pass
+        thread.join(10)
+    assert remedy in error.remedy
+    assert ("speaks HTTPS" in error.message) is (context is not None)

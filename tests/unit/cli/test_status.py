@@ -5,6 +5,7 @@ import pytest
 from antiphon.cli.status import StatusLines
 from antiphon.config import DEFAULT_MODEL, KeySettings, ProviderModel, ProviderSettings, Secret, ServerSettings, Settings
 from antiphon.supervisor import Notice
+from tests.integration.transport.certificates import Authority
 
 ENGINE = f"engine-{DEFAULT_MODEL.name}"
 
@@ -64,6 +65,42 @@ def test_keys_are_asked_for_but_not_shown_and_another_port_is_named():
     assert '-H "authorization: Bearer $ANTIPHON_API_KEY"' in curl
     assert sdk.endswith('api_key=os.environ["ANTIPHON_API_KEY"])')
     assert "sk-1" not in export + chat + curl + sdk
+
+
+def test_the_settings_that_hold_the_keys_are_named():
+    _, export, *_ = told(Settings(server=ServerSettings(keys_file="/k")), Notice("serving", text="http://127.0.0.1:9"))
+    assert export == "export ANTIPHON_API_KEY=...  # a key of server.keys_file"
+    both = ServerSettings(keys=(KeySettings("a", Secret("sk-1")),), keys_file="/k")
+    assert "a key of server.keys or server.keys_file" in told(Settings(server=both), Notice("serving", text="http://h:9"))[1]
+
+
+def test_behind_a_load_balancer_its_address_is_called():
+    server = ServerSettings(proxy_protocol="v2", trusted_proxies=("10.0.0.1",))
+    first, note, export, chat, curl, sdk = told(Settings(server=server), Notice("serving", text="https://10.0.0.5:9"))
+    assert first.endswith("on https://10.0.0.5:9/v1")
+    assert "server.proxy_protocol" in note
+    assert export == "export ANTIPHON_URL=https://..."
+    assert chat.endswith('chat "Why is the sky blue?"')
+    assert curl.startswith('curl "$ANTIPHON_URL/v1/chat/completions" ')
+    assert sdk.startswith('openai.OpenAI(base_url=os.environ["ANTIPHON_URL"] + "/v1"')
+    assert not any("10.0.0.5" in line for line in (note, export, chat, curl, sdk))
+
+
+def test_how_the_certificate_is_trusted_is_told_where_this_machine_does_not(tmp_path, monkeypatch):
+    authority = Authority(tmp_path)
+    cert, key = authority.issue("127.0.0.1")
+    settings = Settings(server=ServerSettings(tls_cert=str(cert), tls_key=str(key)))
+    _, note, chat, curl, _ = told(settings, Notice("serving", text="https://127.0.0.1:9"))
+    assert note.startswith("# its certificate is signed by an authority that is not trusted here")
+    assert "SSL_CERT_FILE" in note
+    assert chat.endswith("--url https://127.0.0.1:9")
+    assert curl.startswith('curl --cacert "$SSL_CERT_FILE" https://127.0.0.1:9/v1/chat/completions ')
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    assert len(told(settings, Notice("serving", text="https://127.0.0.1:9"))) == 4
+    _, note, *_ = told(settings, Notice("serving", text="https://127.0.0.2:9"))
+    assert note == "# its certificate is for another address: call it by the name that its certificate is for"
+    key.write_text("broken")
+    assert len(told(settings, Notice("serving", text="https://127.0.0.1:9"))) == 4
 
 
 def test_a_model_that_failed_is_not_offered():

@@ -28,6 +28,43 @@ def told(file: Path) -> list[tuple[str, int]]:
     return [(error.message, error.line) for error in errors]
 
 
+def names(file: Path) -> list[str]:
+    """Of the keys, as a server gets them: the configuration is checked, then they are asked for."""
+    server = load(file.with_name("antiphon.yaml"), {}).server
+    return [row.name for row in key_rows(server)]
+
+
+def test_a_file_that_was_checked_is_not_read_again_unless_it_has_changed(file, monkeypatch):
+    reads: list[Path] = []
+    real = Path.read_bytes
+
+    def counted(path: Path) -> bytes:
+        reads.extend([path] if path == file else [])
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", counted)
+    file.write_text(line("alice", "sk-a"))
+    os.utime(file, (1, 1))
+    assert names(file) == ["own", "alice"]
+    assert reads == [file]
+    assert names(file) == ["own", "alice"]
+    assert reads == [file] * 2, "what was taken is kept no longer"
+
+    server = load(file.with_name("antiphon.yaml"), {}).server
+    file.write_text(line("alina", "sk-a"))
+    os.utime(file, (1, 1))
+    assert [row.name for row in key_rows(server)] == ["own", "alina"]
+
+
+def test_a_change_that_the_time_of_the_file_may_not_show_is_seen(file):
+    file.write_text(line("alice", "sk-a"))
+    server = load(file.with_name("antiphon.yaml"), {}).server
+    about = file.stat()
+    file.write_text(line("alina", "sk-a"))
+    os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert [row.name for row in key_rows(server)] == ["own", "alina"]
+
+
 def test_comments_blank_lines_and_any_blanks_between_are_taken(file):
     upper = line("bob", "sk-b").strip().replace("sha256:", "\t sha256:").upper().replace("BOB", "bob").replace("SHA256", "sha256")
     file.write_bytes(b"# ours\r\n\r\n  " + line("alice", "sk-a").encode().replace(b"\n", b"\r\n") + upper.encode())
@@ -72,8 +109,14 @@ def test_no_name_and_no_key_comes_twice(file):
 
 
 def test_a_file_that_is_wrong_as_a_whole_does_not_fill_the_terminal(file):
-    file.write_text("wrong\n" * 1000)
+    file.write_text("wrong\n" * 1000 + line("alice", "sk-a") + line("alice", "sk-b"))
+    errors = told(file)
+    assert [number for _, number in errors] == list(range(1, MAX_ERRORS + 2))
+    assert errors[-1][0] == f"and {1001 - MAX_ERRORS} more such lines"
+    file.write_text("wrong\n" * MAX_ERRORS)
     assert len(told(file)) == MAX_ERRORS
+    file.write_text("wrong\n" * (MAX_ERRORS + 1))
+    assert told(file)[-1] == ("and this line too", MAX_ERRORS + 1)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(file):

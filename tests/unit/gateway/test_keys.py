@@ -37,13 +37,15 @@ def test_names_keep_their_letters():
 
 def test_without_keys_everybody_may_call():
     ring = KeyRing(KeyTable.of_keys([]))
-    assert not ring
+    assert not ring.required
     assert ring.principal(b"") == ANONYMOUS
 
 
 def test_a_table_that_is_empty_may_require_a_key_all_the_same():
-    ring = KeyRing(KeyTable.of([], required=True))
-    assert ring
+    table = KeyTable.of([], required=True)
+    assert not table, "a table is as true as any collection is: where it holds something"
+    ring = KeyRing(table)
+    assert ring.required
     refused(ring, b"Bearer sk-0")
 
 

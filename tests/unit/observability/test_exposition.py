@@ -33,7 +33,7 @@ CALL = msgspec.structs.replace(GOOD, stream=False)
 def snapshot_of(**changes) -> MetricsSnapshot:
     metrics = CallMetrics()
     metrics.call_finished(msgspec.structs.replace(CALL, **changes))
-    return metrics.snapshot(in_flight=3, call_log_lost=9)
+    return metrics.snapshot(in_flight=3, call_log_lost=9, refused={"untrusted": 4, "timeout": 0})
 
 
 def test_calls_are_written_with_the_names_of_the_reference():
@@ -53,6 +53,8 @@ def test_calls_are_written_with_the_names_of_the_reference():
     assert tokens == {"prompt": 10, "completion": 20, "cached": 4, "reasoning": 5}
     assert samples["antiphon_requests_in_flight", labels()] == 3
     assert samples["antiphon_call_log_lost_total", labels()] == 9
+    assert samples["antiphon_connections_refused_total", labels(reason="untrusted")] == 4
+    assert samples["antiphon_connections_refused_total", labels(reason="timeout")] == 0
 
 
 def test_buckets_never_fall_and_end_at_the_count():

@@ -53,7 +53,7 @@ def test_what_a_full_disk_does_not_take_is_told_once_and_counted(small_disk: Pat
     async def test() -> FakeEventSink:
         sink = FakeEventSink()
         sink.up = False
-        pipe = EventPipe(sink, small_disk / "events", max_bytes=1 << 30, gather=0.005)
+        pipe = EventPipe(sink, small_disk / "events", max_bytes=1 << 30, gather=0.005, starting=0.0)
         for start in range(0, 3000, 300):
             tell(pipe, range(start, start + 300))
             await until(partial(all_told, pipe, start + 300))
