@@ -134,7 +134,7 @@ def _change(name: str, config: Path | None, wait: float, json: bool, *, revoked:
 
 def _told(outcome: Outcome) -> str:
     if not outcome.obeying:
-        return "no server of this user runs with this data_dir; one of another obeys within a second, and any from its start"
+        return "no worker of this user runs with this data_dir; one of another obeys within a second, and any from its start"
     count = len(outcome.obeying)
     return f"{'the worker obeys' if count == 1 else f'all {count} workers obey'} after {outcome.seconds:.2f} s"
 
