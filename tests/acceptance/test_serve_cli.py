@@ -90,8 +90,10 @@ def test_a_busy_port_is_told_before_anything_is_fetched(cli):
 
 def test_a_model_that_cannot_be_had_is_named_with_what_to_do(cli):
     (cli.folder / "antiphon.yaml").write_text("server: {port: 0}\nmodels: [{name: mine, source: 'file:nowhere.gguf'}]\n")
-    shown = cli.run("serve", code=1)
-    assert "nowhere.gguf" in shown.err
+    for command in ("serve", "config check"):
+        shown = cli.run(*command.split(), code=2)
+        assert 'error: antiphon.yaml:2:31: model "mine": there is no file or folder' in shown.err
+        assert f"{cli.folder}/nowhere.gguf" in shown.err
 
 
 def test_a_wrong_configuration_is_refused(cli):

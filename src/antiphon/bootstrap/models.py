@@ -115,8 +115,11 @@ def resolve(settings: Settings, model: str) -> tuple[LocalModelSettings, Path | 
 
 
 def fetch(settings: Settings, model: LocalModelSettings, progress: Progress = silent, *, anew: bool = False) -> StoredModel:
-    """The model's files, brought unless they are here. Raises as ``Store.fetch`` does."""
-    return store(settings).fetch(model.name, model.source, model.sha256, progress, anew=anew)
+    """The model's files, brought unless they are here. Raises as ``Store.fetch`` does, with the model's name."""
+    try:
+        return store(settings).fetch(model.name, model.source, model.sha256, progress, anew=anew)
+    except ModelSourceError as error:
+        raise type(error)(f'model "{model.name}": {error.message}', remedy=error.remedy) from error
 
 
 def ensure(

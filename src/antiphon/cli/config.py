@@ -29,7 +29,7 @@ class CheckResult(msgspec.Struct, frozen=True):
 @app.command()
 def check(file: File = None, json: Json = False) -> None:
     """Check the configuration: every error with its file, line and remedy. Exit code 2 if there is one."""
-    loaded = load_settings(file)
+    loaded = load_settings(file, model_files=True)
     name = str(loaded.file) if loaded.file else ""
     if json:
         print_json(CheckResult(True, name, loaded.warnings))

@@ -55,13 +55,13 @@ def serve(options: ServeOptions) -> None:
     settings = loaded.settings
     PublicSockets(settings.server.host, settings.server.port).close()  # a busy port is told before anything is downloaded
     with RichProgress() as progress:
-        settings, paths = _fetched(options, settings, progress)
+        settings, paths = _fetched(options, loaded, progress)
 
     # the file that was found at the start is asked for from now on: without it everything would go back to the defaults
     again = msgspec.structs.replace(options, config=options.config or loaded.file)
 
     def reload() -> tuple[Settings, Mapping[str, str]]:
-        return _fetched(again, _load(again).settings, silent)
+        return _fetched(again, _load(again), silent)
 
     Supervisor(settings, paths, reload=reload, notify=StatusLines(settings, verbose=options.verbose), hangup=hangup).run()
 
@@ -70,7 +70,7 @@ def _load(options: ServeOptions) -> Loaded:
     """The settings with the command's options over them. Models that were added to the catalogue are not in them yet."""
     values = {"HOST": options.host, "PORT": options.port, "WORKERS": options.workers}
     overrides = {f"ANTIPHON_SERVER__{name}": str(value) for name, value in values.items() if value is not None}
-    loaded = load_settings(options.config, overrides)
+    loaded = load_settings(options.config, overrides, model_files=not options.no_local)
     if options.no_local:
         return msgspec.structs.replace(loaded, settings=without_local(loaded.settings))
     return loaded
@@ -91,34 +91,43 @@ def without_local(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, models=(), embeddings=EmbeddingSettings(enabled=False), aliases=aliases)
 
 
-def _fetched(options: ServeOptions, settings: Settings, progress: Progress) -> tuple[Settings, dict[str, str]]:
+def _fetched(options: ServeOptions, loaded: Loaded, progress: Progress) -> tuple[Settings, dict[str, str]]:
     if options.no_local:
-        return settings, {}
-    settings, paths, warnings = with_local(settings, progress)
+        return loaded.settings, {}
+    settings, paths, warnings = with_local(loaded.settings, progress, loaded.origins)
     for warning in warnings:
         warn(warning)
     return settings, paths
 
 
-def with_local(settings: Settings, progress: Progress) -> tuple[Settings, dict[str, str], tuple[str, ...]]:
+def with_local(
+    settings: Settings, progress: Progress, origins: Mapping[str, str] | None = None
+) -> tuple[Settings, dict[str, str], tuple[str, ...]]:
     """The settings with the models that were added to the catalogue, where the files of each local model are, and warnings.
 
     Missing files are fetched first. An added model that is broken or cannot be had is left out, with a warning: one bad entry must
-    not stop everything else. A model of the configuration that cannot be had raises ModelSourceError.
+    not stop everything else. A model of the configuration that cannot be had raises ModelSourceError, which names the place that
+    ``origins`` give for it.
     """
-    configured = {model.name for model in settings.models}
+    configured = {model.name: _origin(index, origins or {}) for index, model in enumerate(settings.models)}
     faults = {entry.name: entry.reason for entry in broken_models(settings)}
 
     def spare(name: str, error: ModelSourceError) -> bool:
         if name in configured:
-            return False
+            raise type(error)(configured[name] + error.message, remedy=error.remedy) from error
         faults[name] = str(error)
         return True
 
     paths = {name: str(path) for name, path in ensure(settings, progress, spare).items()}
     models = tuple(model for model in local_models(settings) if model.name in paths)
     warnings = tuple(_left_out(name[:200], reason) for name, reason in faults.items())
-    return without_targets(msgspec.structs.replace(settings, models=models), faults.keys() - configured), paths, warnings
+    return without_targets(msgspec.structs.replace(settings, models=models), faults.keys() - configured.keys()), paths, warnings
+
+
+def _origin(index: int, origins: Mapping[str, str]) -> str:
+    """Where a model was configured, as the beginning of a message; empty where nobody wrote it."""
+    origin = origins.get(f"models[{index}].source") or origins.get(f"models[{index}]")
+    return f"{origin}: " if origin else ""
 
 
 def _left_out(name: str, reason: str) -> str:

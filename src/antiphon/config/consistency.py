@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
-from antiphon.config import network
+from antiphon.config import local_models, network
 from antiphon.config.keys_file import check_keys
 from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
@@ -40,6 +40,7 @@ class Checker:
             *self._keys(),
             *self._providers(),
             *network.conflicts(self._settings, self._error),
+            *local_models.unknown_parts(self._settings, self._error),
             *self._models(),
             *self._added(),
             *self._aliases(),
@@ -49,6 +50,10 @@ class Checker:
     def file_errors(self) -> list[ConfigError]:
         """Files that the settings name and that cannot be used."""
         return [*network.file_errors(self._settings, self._error), *self._keys_file()]
+
+    def model_file_errors(self) -> list[ConfigError]:
+        """Files of models that the settings name and that cannot be used."""
+        return list(local_models.file_errors(self._settings, self._error))
 
     def proxy_errors(self, environ: Mapping[str, str]) -> list[ConfigError]:
         """Proxies that the environment names for a provider and that cannot be used."""

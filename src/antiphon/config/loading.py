@@ -67,11 +67,13 @@ def load_with_origins(
     known: Callable[[Settings], Iterable[str]] | None = None,
     *,
     secrets: bool = True,
+    model_files: bool = False,
 ) -> Loaded:
     """The settings with their origins and warnings. Raises ConfigError, with several errors inside where there are several.
 
     ``known`` gives the names of models that aliases may lead to though they are not in the settings. Without ``secrets`` all keys
-    and header values are empty: for who does not need them and perhaps may not have them.
+    and header values are empty: for who does not need them and perhaps may not have them. With ``model_files`` the files of models
+    that are on this machine are looked at too: for who is about to run them.
     """
     environ = os.environ if environ is None else environ
     file = find_file(path, environ)
@@ -91,7 +93,12 @@ def load_with_origins(
         raise_all(reader.errors)
         raise
     checker = Checker(settings, reader.places, names, frozenset(reader.unread))
-    raise_all([*reader.errors, *checker.errors(), *((*checker.file_errors(), *checker.proxy_errors(environ)) if secrets else ())])
+    errors = [*reader.errors, *checker.errors()]
+    if secrets:
+        errors += [*checker.file_errors(), *checker.proxy_errors(environ)]
+    if model_files:
+        errors += checker.model_file_errors()
+    raise_all(errors)
     warnings = list(checker.warnings(reader.literal_secrets))
     if file and reader.literal_secrets and readable_by_all(file):
         warnings.append(f'{file} holds a key and every user of this machine can read it; run "chmod 600 {file}"')
@@ -134,6 +141,11 @@ class _Paths(msgspec.Struct, frozen=True):
             self.errors.append((place or Place()).error(what, remedy="write the path in full", key=key))
             return path
 
+    def source(self, key: str, source: str) -> str:
+        """Where a model comes from; left as it is unless that is a relative path."""
+        kind, _, address = source.partition(":")
+        return f"file:{self.absolute(key, address)}" if kind == "file" and address and not address.startswith("/") else source
+
     def within(self, struct: Kind, path: str, fields: tuple[str, ...]) -> Kind:
         """A struct of settings with the paths in these fields made absolute; empty ones stay empty."""
         given = [field for field in fields if getattr(struct, field)]
@@ -156,7 +168,12 @@ def _completed(settings: Settings, paths: _Paths) -> Settings:
     chosen = "providers" in paths.places and "models" not in paths.places
     return msgspec.structs.replace(
         settings,
-        models=() if chosen and settings.models == (DEFAULT_MODEL,) else settings.models,
+        models=()
+        if chosen and settings.models == (DEFAULT_MODEL,)
+        else tuple(
+            msgspec.structs.replace(model, source=paths.source(f"models[{index}].source", model.source))
+            for index, model in enumerate(settings.models)
+        ),
         server=paths.within(settings.server, "server", SERVER_FILES),
         providers=tuple(
             paths.within(provider, f"providers[{index}]", PROVIDER_FILES) for index, provider in enumerate(settings.providers)

