@@ -5,7 +5,7 @@ One module a subject. Each check takes the ``Subject`` and gives its findings; o
 
 from collections.abc import Callable, Iterable, Iterator
 
-from antiphon.bootstrap.doctor import configuration, leftovers, local, machine, online, places, ports
+from antiphon.bootstrap.doctor import configuration, leftovers, local, machine, online, places, ports, revoked
 from antiphon.bootstrap.doctor.subject import Finding, Subject, read_subject
 from antiphon.core.errors import AntiphonError
 
@@ -26,6 +26,7 @@ ALWAYS: dict[str, Check] = {
 WITH_SETTINGS: dict[str, Check] = {
     "permissions": configuration.permissions,
     "keys": configuration.keys,
+    "revocations": revoked.revocations,
     "port": ports.port,
     "folders": places.folders,
     "open files": machine.open_files,
