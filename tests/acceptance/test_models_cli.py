@@ -109,9 +109,10 @@ def test_an_added_model_may_stand_behind_an_alias(cli, source):
     assert state(cli, "mine") == "not fetched"
 
 
-def test_a_relative_path_is_remembered_as_an_absolute_one(cli, tmp_path):
+@pytest.mark.parametrize("given", ["./mine.gguf", "mine.gguf"])
+def test_a_relative_path_is_remembered_as_an_absolute_one(cli, tmp_path, given):
     (tmp_path / "mine.gguf").write_bytes(MODEL)
-    row = cli.run("models", "add", "mine", "./mine.gguf", "--json").json
+    row = cli.run("models", "add", "mine", given, "--json").json
     assert (row["source"], row["path"]) == (f"file:{tmp_path}/mine.gguf", f"{tmp_path}/mine.gguf")
     removed = cli.run("models", "rm", "mine", "--yes")
     assert (removed.out, removed.err) == ("mine: entry removed\n", f"your own file stays: {tmp_path}/mine.gguf\n")
@@ -166,6 +167,7 @@ def test_a_key_of_a_provider_that_is_not_set_keeps_nobody_from_the_models(cli):
         (("rm", "nothing"), "model_not_found", ("known: tiny",)),
         (("add", "x", "ftp:host/x.gguf"), "model_source_error", ("known: file, hf, https, pypi",)),
         (("add", "x", "/nowhere/x.gguf"), "model_source_error", ("/nowhere/x.gguf", "correct the path")),
+        (("add", "x", "x.gguf"), "model_source_error", ('no file or folder \\"x.gguf\\"', "./model.gguf", "file, hf, https, pypi")),
         (("add", "../x", "/nowhere/x.gguf"), "model_source_error", ("cannot be the name",)),
         (("add", "x", "hf:org/repo#model.pkl"), "model_source_error", ("pickle",)),
         (("add", "tiny", "/nowhere/x.gguf"), "invalid_configuration", ("in use",)),

@@ -1,5 +1,6 @@
 """Local models: what the settings and the catalogue name, and where their files are."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,7 @@ from antiphon.registry.catalogue import BrokenEntry, Catalogue, CatalogueEntry
 from antiphon.registry.gguf import GgufInfo, read_gguf
 from antiphon.registry.names import check_name, is_name
 from antiphon.registry.progress import Progress, silent
-from antiphon.registry.sources import GROUP, Source
+from antiphon.registry.sources import Source, is_marked
 from antiphon.registry.store import State, Store, StoredModel
 
 Origin = Literal["configured", "added", "cached"]
@@ -145,7 +146,7 @@ def add(settings: Settings, entry: CatalogueEntry, progress: Progress, *, pull: 
     Raises ConfigError where the name is taken or a value is out of range, and as ``Store.fetch`` does.
     """
     check_name(entry.name)
-    source = Source.parse(entry.source)
+    source = Source.typed(entry.source)
     entry = msgspec.structs.replace(entry, source=source.text, sha256=(entry.sha256 or source.sha256).lower())
     try:
         model = as_settings(entry)
@@ -248,8 +249,7 @@ def _unknown(name: str, known: tuple[LocalModelSettings, ...]) -> ModelNotFound:
 
 
 def _from_source(text: str, known: tuple[LocalModelSettings, ...]) -> LocalModelSettings:
-    kind, colon, _ = text.partition(":")
-    if not text.startswith(("/", "./", "../", "~")) and not (colon and kind in {*GROUP.names(), "http"}):
+    if not (is_marked(text) or os.path.isfile(text)):
         raise _unknown(text, known)
-    source = Source.parse(text)
+    source = Source.typed(text)
     return LocalModelSettings(name=source.suggested_name(), source=source.text, sha256=source.sha256)

@@ -43,6 +43,34 @@ def test_paths_are_made_absolute(tmp_path, monkeypatch):
     assert Source.parse("~/m.gguf").address == "/home/somebody/m.gguf"
 
 
+def test_on_a_command_line_the_name_of_what_is_there_will_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("m.gguf", "a:b.gguf", "ftp:x.gguf"):
+        (tmp_path / name).touch()
+        assert Source.typed(name) == Source.parse(f"./{name}")
+    (tmp_path / "ir").mkdir()
+    assert Source.typed("ir").address == str(tmp_path / "ir")
+    assert Source.typed("file:ir") == Source.typed("./ir")
+    (tmp_path / "pypi:carrier").touch()
+    assert Source.typed("pypi:carrier").kind == "pypi"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "remedy"),
+    [
+        ("m.gguf", 'there is no file or folder "m.gguf" in the working folder', "./model.gguf, or write kind:address; kinds: file"),
+        ("ftp:m.gguf", 'source kind "ftp" is not known', "known: file"),
+        ("", '"" is not a source', "write kind:address"),
+    ],
+)
+def test_on_a_command_line_what_is_not_there_is_said_to_be(tmp_path, monkeypatch, text, message, remedy):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelSourceError) as caught:
+        Source.typed(text)
+    assert caught.value.message == message
+    assert remedy in caught.value.remedy
+
+
 def test_a_hash_may_stand_behind_an_address():
     source = Source.parse(f"https://host/x.gguf#sha256={HASH.upper()}")
     assert source.sha256 == HASH

@@ -1,6 +1,7 @@
 """Where models come from: ``pypi:``, ``hf:``, ``file:`` and ``https:``, one plugin each."""
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -16,6 +17,7 @@ from antiphon.registry.progress import Progress
 
 GROUP = PluginGroup("antiphon.sources", "antiphon.registry.sources")
 _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
+_PATH_STARTS = ("/", "./", "../", "~")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
@@ -34,7 +36,7 @@ class Source(msgspec.Struct, frozen=True):
     @classmethod
     def parse(cls, text: str) -> Self:
         """The source that ``text`` means. Raises ModelSourceError where it means none."""
-        if text.startswith(("/", "./", "../", "~")):
+        if text.startswith(_PATH_STARTS):
             text = f"file:{text}"
         kind, colon, rest = text.partition(":")
         if not colon or not rest:
@@ -50,6 +52,20 @@ class Source(msgspec.Struct, frozen=True):
         source = cls(kind=kind, address=address, inside="" if sha256 else fragment, sha256=sha256.lower())
         plugin: SourcePlugin = GROUP.load(kind)
         return msgspec.structs.replace(source, address=plugin.check(source))
+
+    @classmethod
+    def typed(cls, text: str) -> Self:
+        """The source that ``text`` means on a command line, where the name of a file there will do. Raises ModelSourceError."""
+        if is_marked(text) or not text:
+            return cls.parse(text)
+        if os.path.lexists(text):
+            return cls.parse(f"./{text}")
+        if ":" in text:
+            return cls.parse(text)
+        raise ModelSourceError(
+            f'there is no file or folder "{text}" in the working folder',
+            remedy=f"correct the path, like ./model.gguf, or write kind:address; kinds: {', '.join(GROUP.names())}",
+        )
 
     @property
     def text(self) -> str:
@@ -67,6 +83,12 @@ class Source(msgspec.Struct, frozen=True):
         """The source for people and manifests. The query of a URL, which may be a signature, is shown as a short hash."""
         query = urlsplit(self.address).query if self.kind == "https" else ""
         return self.text.replace(f"?{query}", f"?~{hashlib.sha256(query.encode()).hexdigest()[:8]}") if query else self.text
+
+
+def is_marked(text: str) -> bool:
+    """Whether it shows by its beginning that it is a source: a kind that is known, or a path."""
+    kind, colon, _ = text.partition(":")
+    return text.startswith(_PATH_STARTS) or (bool(colon) and kind in {*GROUP.names(), "http"})
 
 
 class Fetch(msgspec.Struct, frozen=True):
