@@ -87,6 +87,7 @@ def test_an_added_model_from_adding_to_removal(cli, source, tmp_path):
         "name": "org/mine",
         "entry": True,
         "files": False,
+        "unfinished": False,
         "configured": False,
         "stays": "",
     }
@@ -163,8 +164,8 @@ def test_a_key_of_a_provider_that_is_not_set_keeps_nobody_from_the_models(cli):
     ("args", "code", "words"),
     [
         (("pull", "nothing"), "model_not_found", ("known: tiny", "antiphon models add")),
-        (("show", "nothing"), "model_not_found", ("known: tiny",)),
-        (("rm", "nothing"), "model_not_found", ("known: tiny",)),
+        (("show", "tyny"), "model_not_found", ('no model \\"tyny\\" on', 'did you mean \\"tiny\\"? there are: tiny')),
+        (("rm", "nothing"), "model_not_found", ('no model \\"nothing\\" on this machine', '"remedy":"there are: tiny"')),
         (("add", "x", "ftp:host/x.gguf"), "model_source_error", ("known: file, hf, https, pypi",)),
         (("add", "x", "/nowhere/x.gguf"), "model_source_error", ("/nowhere/x.gguf", "correct the path")),
         (("add", "x", "x.gguf"), "model_source_error", ('no file or folder \\"x.gguf\\"', "./model.gguf", "file, hf, https, pypi")),
@@ -184,6 +185,18 @@ def test_a_wrong_hash_is_refused_with_both(cli, source):
     assert "0" * 64 in ended.err
     assert HASH in ended.err
     assert state(cli, "x") == "unknown"
+
+
+def test_what_a_failed_adding_left_is_removed_and_called_by_its_name(cli, server, source):
+    server.files.clear()
+    cli.run("models", "add", "mine", source, code=1)
+    assert state(cli, "mine") == "unknown"
+    refused = cli.run("models", "rm", "mine", code=1).err
+    assert "whether to remove what an unfinished fetch of mine has left" in refused
+    removed = cli.run("models", "rm", "mine", "--yes")
+    assert removed.out == "mine: what an unfinished fetch had left removed\n"
+    assert removed.err == "no model mine was added or configured\n"
+    assert "there are: tiny" in cli.run("models", "rm", "mine", "--yes", code=1).err
 
 
 def test_a_damaged_file_is_found_and_mended(cli):

@@ -1,5 +1,6 @@
 """Local models: what the settings and the catalogue name, and where their files are."""
 
+import difflib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,8 @@ class Removal(msgspec.Struct, frozen=True):
     """Its entry in the catalogue of added models."""
     files: bool
     """Files that were fetched for it."""
+    unfinished: bool
+    """What an unfinished fetch of it has left."""
     configured: bool
     """It stands in the configuration and is served and fetched again until it is taken out there."""
     stays: str = ""
@@ -169,9 +172,17 @@ def removal(settings: Settings, name: str, *, keep_files: bool = False) -> Remov
     stored = next((model for model in store(settings).list() if model.name == name), None)
     stays = str(stored.path) if stored and stored.in_place else ""
     present = is_name(name) and store(settings).holds(name)
-    if not (entry or configured or present):
-        raise _unknown(name, local_models(settings))
-    return Removal(name=name, entry=entry, files=present and not stays and not keep_files, configured=configured, stays=stays)
+    unfinished = is_name(name) and store(settings).unfinished(name)
+    if not (entry or configured or present or unfinished):
+        raise _not_here(settings, name)
+    return Removal(
+        name=name,
+        entry=entry,
+        files=present and not stays and not keep_files,
+        unfinished=unfinished and not keep_files,
+        configured=configured,
+        stays=stays,
+    )
 
 
 def remove(settings: Settings, name: str, *, keep_files: bool) -> Removal:
@@ -202,7 +213,7 @@ def describe(settings: Settings, name: str) -> ModelDetails:
     """Everything known of one model. Raises ModelNotFound."""
     row = next((row for row in overview(settings) if row.name == name), None)
     if row is None:
-        raise _unknown(name, local_models(settings))
+        raise _not_here(settings, name)
     stored = next((model for model in store(settings).list() if model.name == name), None)
     options = next((model for model in local_models(settings) if model.name == name), None)
     damage = stored.damage() if stored else ""
@@ -239,6 +250,19 @@ def _overview(settings: Settings, model: LocalModelSettings, origin: Origin) -> 
 def _names_in_use(settings: Settings) -> set[str]:
     names = {model.name for model in settings.models} | {model.name for row in settings.providers for model in row.models}
     return names | set(settings.aliases) | ({settings.embeddings.name} if settings.embeddings.enabled else set())
+
+
+def _not_here(settings: Settings, name: str) -> ModelNotFound:
+    """The error of a name that is asked for among what is there."""
+    there = list(
+        dict.fromkeys([*(row.name for row in overview(settings)), *(entry.name for entry in broken_models(settings) if entry.name)])
+    )
+    near = difflib.get_close_matches(name, there, n=1)
+    hint = f'did you mean "{near[0]}"? ' if near else ""
+    return ModelNotFound(
+        f'there is no model "{name[:200]}" on this machine, neither configured nor added nor fetched',
+        remedy=f"{hint}there are: {', '.join(there)}" if there else 'there is none; "antiphon models add NAME SOURCE" adds one',
+    )
 
 
 def _unknown(name: str, known: tuple[LocalModelSettings, ...]) -> ModelNotFound:

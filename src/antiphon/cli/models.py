@@ -183,8 +183,10 @@ def rm(
     if json:
         print_json(removed)
         return
-    parts = [part for part, gone in (("entry", removed.entry), ("files", removed.files)) if gone]
-    typer.echo(f"{name}: {' and '.join(parts) or 'nothing'} removed")
+    gone = (("entry", removed.entry), ("files", removed.files), ("what an unfinished fetch had left", removed.unfinished))
+    typer.echo(f"{name}: {' and '.join(part for part, so in gone if so) or 'nothing'} removed")
+    if not (removed.entry or removed.files or removed.configured):
+        tell(f"no model {name} was added or configured")
     if removed.stays:
         tell(f"your own file stays: {removed.stays}")
     if removed.configured:
@@ -193,16 +195,18 @@ def rm(
 
 def _confirm(planned: local.Removal) -> None:
     """Ask whether to go on; ends the command where the answer is no. Raises SetupError where nobody can be asked."""
-    what = "and its files" if planned.files else "from the catalogue" if planned.entry else "from the store"
+    what = f"{planned.name} {'and its files' if planned.files else 'from the catalogue' if planned.entry else 'from the store'}"
     comfort = f"Your own file stays: {planned.stays}" if planned.stays else "" if planned.files else "Its files stay."
+    if planned.unfinished and not (planned.files or planned.entry):
+        what, comfort = f"what an unfinished fetch of {planned.name} has left", ""
     if sys.stdin is None or not sys.stdin.isatty():
         raise SetupError(
-            f"nobody can be asked whether to remove {planned.name} {what}: standard input is no terminal",
+            f"nobody can be asked whether to remove {what}: standard input is no terminal",
             remedy="add --yes if it shall be removed",
         )
     if comfort:
         tell(comfort)
-    typer.confirm(f"Remove {planned.name} {what}?", abort=True, err=True)
+    typer.confirm(f"Remove {what}?", abort=True, err=True)
 
 
 @app.command()

@@ -136,8 +136,12 @@ class Store:
             plugin.look(parsed)
 
     def holds(self, name: str) -> bool:
-        """Whether there is anything of that name that ``remove`` would remove."""
-        return (self.root / folder_name(name)).exists() or self._partial(name).exists()
+        """Whether there are files of a model of that name, whole or damaged."""
+        return (self.root / folder_name(name)).exists()
+
+    def unfinished(self, name: str) -> bool:
+        """Whether an unfinished fetch of a model of that name has left anything."""
+        return self._partial(name).exists() or self._note(name).exists()
 
     def remove(self, name: str) -> bool:
         """Remove a model, what an unfinished fetch left, and the memory of its hash. False if there was nothing."""
@@ -146,6 +150,10 @@ class Store:
             for folder in (self.root / folder_name(name), self._partial(name)):
                 found |= folder.exists()
                 self._clear(folder)
+            if (note := self._note(name)).exists():
+                found = True
+                with disk_errors(note):
+                    note.unlink()
         return found
 
     def verify(self, name: str, progress: Progress = silent) -> StoredModel:
@@ -170,6 +178,10 @@ class Store:
     def _partial(self, name: str) -> Path:
         return self.root / ".partial" / folder_name(name)
 
+    def _note(self, name: str) -> Path:
+        """Says what the unfinished fetch is one of; no name of a model has a ~ in it."""
+        return self._partial(name).with_name(f"{folder_name(name)}~source.json")
+
     def _manifest(self, folder: Path) -> StoredModel | None:
         try:
             model = msgspec.json.decode((folder / _MANIFEST).read_bytes(), type=StoredModel)
@@ -179,8 +191,7 @@ class Store:
 
     def _begin(self, name: str, origin: _Origin) -> Path:
         """The folder to fetch into, with what an earlier try at the same fetch has left in it."""
-        partial = self._partial(name)
-        note = partial.with_name(f"{partial.name}~source.json")  # no name of a model has a ~ in it
+        partial, note = self._partial(name), self._note(name)
         try:
             same = msgspec.json.decode(note.read_bytes(), type=_Origin) == origin
         except (OSError, msgspec.MsgspecError):
@@ -227,7 +238,7 @@ class Store:
             partial.rename(final)
             sync_folder(self.root)
             self._clear(outgoing)
-            partial.with_name(f"{partial.name}~source.json").unlink(missing_ok=True)
+            self._note(model.name).unlink(missing_ok=True)
         return model if model.in_place else msgspec.structs.replace(model, folder=str(final))
 
     def _clear(self, folder: Path) -> None:
