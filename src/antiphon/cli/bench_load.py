@@ -8,7 +8,7 @@ import time
 import msgspec
 
 from antiphon.cli.bench_figures import Level, Tally
-from antiphon.cli.chat_client import ChatRequest, Message, TokenCounts
+from antiphon.cli.chat_client import ChatRequest, Failure, Message, TokenCounts
 from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamTimeout
 from antiphon.core.types import Headers
 from antiphon.transport.client import ClientPool, ClientTimeouts, Exchange, Origin, Route
@@ -74,15 +74,10 @@ class _Choice(msgspec.Struct):
     message: _Text | None = None
 
 
-class _Failure(msgspec.Struct):
-    code: str | int | None = None
-    message: str = ""
-
-
 class _Answer(msgspec.Struct):
     choices: list[_Choice] = []
     usage: TokenCounts | None = None
-    error: _Failure | None = None
+    error: Failure | None = None
 
 
 _decode = msgspec.json.Decoder(_Answer).decode
@@ -312,17 +307,20 @@ class _Call:
             self._fail(UpstreamBroken("an answer is not of OpenAI's protocol"), "not OpenAI's protocol")
             return None
         if answer.error is not None:
-            self._fail(UpstreamBroken(answer.error.message), f"error event {answer.error.code or ''}".strip())
+            self._fail(
+                UpstreamBroken(answer.error.fault, remedy=answer.error.remedy), f"error event {answer.error.code or ''}".strip()
+            )
             return None
         return answer
 
     def _refused(self) -> None:
         try:
-            failure = _decode(bytes(self._body)).error or _Failure()
+            failure = _decode(bytes(self._body)).error or Failure()
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            failure = _Failure()
-        message = failure.message or "the answer has no error object"
-        error = AntiphonError(f"{message} (status {self._status})", remedy=_REMEDIES.get(self._status, "the server's log has more"))
+            failure = Failure()
+        message = failure.fault or "the answer has no error object"
+        remedy = _REMEDIES.get(self._status) or failure.remedy or "the server's log may have more"
+        error = AntiphonError(f"{message} (status {self._status})", remedy=remedy)
         self._fail(error, f"status {self._status} {failure.code or ''}".strip())
 
     def _end(self) -> None:

@@ -88,15 +88,23 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Failure(msgspec.Struct):
+class Failure(msgspec.Struct):
+    """What a server says of a call that it does not answer."""
+
     message: str = ""
     code: str | int | None = None
+    remedy: str = ""
+
+    @property
+    def fault(self) -> str:
+        """The message without the remedy at its end."""
+        return self.message.removesuffix(f"; {self.remedy}") if self.remedy else self.message
 
 
 class _Answer(msgspec.Struct):
     choices: list[_Choice] = []
     usage: TokenCounts | None = None
-    error: _Failure | None = None
+    error: Failure | None = None
 
 
 Kind = TypeVar("Kind")
@@ -210,8 +218,9 @@ class ChatClient:
         if failure is None:
             return UpstreamBroken(f"what answers at {self.url} does not speak OpenAI's protocol{trail}", remedy=NOT_OPENAI)
         if status == 401:
-            return Unauthenticated(failure.message + trail, remedy="set ANTIPHON_API_KEY, or give --api-key")
-        error = AntiphonError(failure.message + trail, remedy="the server's log has more")
+            return Unauthenticated(failure.fault + trail, remedy="set ANTIPHON_API_KEY, or give --api-key")
+        where = f" under the request {request_id}" if request_id else ""
+        error = AntiphonError(failure.fault + trail, remedy=failure.remedy or f"the server's log may have more{where}")
         error.code = str(failure.code or error.code)
         return error
 
@@ -249,7 +258,8 @@ class ChatClient:
 
 def _pieces(answer: _Answer) -> Iterator[Piece]:
     if answer.error is not None:
-        raise UpstreamBroken(answer.error.message or "the answer failed", remedy="try again; the server's log tells more")
+        remedy = answer.error.remedy or "try again; the server's log tells more"
+        raise UpstreamBroken(answer.error.fault or "the answer failed", remedy=remedy)
     for choice in answer.choices[:1]:
         text = choice.delta or choice.message or _Text()
         if text.content or choice.finish_reason:

@@ -8,7 +8,7 @@ from antiphon.cli.bench import _levels
 from antiphon.cli.bench_figures import Level
 from antiphon.cli.bench_load import HOPELESS, Bench, Bounds, Target
 from antiphon.core.errors import AntiphonError, UpstreamTimeout, UpstreamUnreachable
-from antiphon.testing import Cut, Event, Gate, Hang, MockUpstream
+from antiphon.testing import Body, Cut, Event, Gate, Hang, MockUpstream, Status
 from antiphon.testing.recorded_request import RecordedRequest
 from antiphon.testing.steps import Step
 from antiphon.transport.client import Origin
@@ -126,6 +126,10 @@ def test_what_keeps_the_first_call_from_an_answer_is_raised(upstream):
     with pytest.raises(AntiphonError, match="who are you") as caught:
         asyncio.run(warm_up(target(upstream)))
     assert "--api-key" in caught.value.remedy
+    upstream.script(Status(503), Body({"error": {"message": "it is full; come later", "remedy": "come later"}}))
+    with pytest.raises(AntiphonError) as caught:
+        asyncio.run(warm_up(target(upstream)))
+    assert (caught.value.message, caught.value.remedy) == ("it is full (status 503)", "come later")
     nobody = Target(Origin(host="127.0.0.1", port=1), "/v1/chat/completions", (), "m", True, 1, 1)
     with pytest.raises(UpstreamUnreachable):
         asyncio.run(warm_up(nobody))

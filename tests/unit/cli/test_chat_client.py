@@ -130,3 +130,32 @@ def test_a_server_that_refuses_plain_http_is_to_be_called_by_https(tmp_path: Pat
         thread.join(10)
     assert remedy in error.remedy
     assert ("speaks HTTPS" in error.message) is (context is not None)
+
+
+def refusal(error: bytes, status: bytes = b"404 Not Found", headers: bytes = b"") -> AntiphonError:
+    body = b'{"error":' + error + b"}"
+    answer = b"HTTP/1.1 %b\r\n%bcontent-length: %d\r\n\r\n%b" % (status, headers, len(body), body)
+    with listening(answer=answer) as port:
+        return failure(f"http://127.0.0.1:{port}")
+
+
+def test_the_remedy_of_the_server_is_shown_as_such_and_not_twice() -> None:
+    error = refusal(b'{"message":"no model \\"x\\"; known: a; take a","code":"model_not_found","remedy":"take a"}')
+    assert (error.code, error.message, error.remedy) == ("model_not_found", 'no model "x"; known: a (status 404)', "take a")
+    error = refusal(b'{"message":"no key; show one","remedy":"show one"}', b"401 Unauthorized")
+    assert (error.message, error.remedy) == ("no key (status 401)", "set ANTIPHON_API_KEY, or give --api-key")
+
+
+def test_where_the_server_gives_no_remedy_its_log_is_named_with_the_request() -> None:
+    error = refusal(b'{"message":"no such model"}', headers=b"x-request-id: req_7\r\n")
+    assert error.message == "no such model (status 404, request req_7)"
+    assert error.remedy == "the server's log may have more under the request req_7"
+    assert refusal(b'{"message":"no such model"}').remedy == "the server's log may have more"
+
+
+def test_an_error_in_the_middle_of_an_answer_brings_its_remedy() -> None:
+    event = b'data: {"error":{"message":"it broke; mend it","remedy":"mend it"}}\n\n'
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(event)
+    with listening(answer=head + event) as port, pytest.raises(UpstreamBroken) as caught:
+        list(ChatClient(f"http://127.0.0.1:{port}").answer(ChatRequest("m", (Message("user", "hi"),), stream=True)))
+    assert (caught.value.message, caught.value.remedy) == ("it broke", "mend it")

@@ -24,11 +24,13 @@ _STATUS: dict[type[AntiphonError], int] = {
 """The status of each kind of error; a kind that is not named has the status of the nearest kind above it."""
 
 
-class _Error(msgspec.Struct):
+class _Error(msgspec.Struct, omit_defaults=True):
     message: str
     type: str
     param: str | None
     code: str | None
+    remedy: str = ""
+    """The end of the message by itself, for programs that show it in a place of its own."""
 
 
 class _Body(msgspec.Struct):
@@ -59,6 +61,6 @@ def type_of(status: int) -> str:
 
 
 def render(error: AntiphonError, request_id: str) -> tuple[int, bytes]:
-    """HTTP status and JSON body: ``{"error": {"message", "type", "param", "code"}, "request_id"}``."""
+    """HTTP status and JSON body: ``{"error": {"message", "type", "param", "code", "remedy"}, "request_id"}``."""
     status = status_of(error)
-    return status, _encode(_Body(_Error(str(error), type_of(status), error.param, error.code), request_id))
+    return status, _encode(_Body(_Error(str(error), type_of(status), error.param, error.code, error.remedy), request_id))

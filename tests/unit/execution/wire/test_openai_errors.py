@@ -36,7 +36,7 @@ def test_each_kind_has_its_status(error: errors.AntiphonError, status: int, kind
 
 def test_message_and_remedy_are_both_told() -> None:
     body = json.loads(render(errors.InvalidRequest("broken", remedy="mend it"), "r")[1])
-    assert body["error"]["message"] == "broken; mend it"
+    assert (body["error"]["message"], body["error"]["remedy"]) == ("broken; mend it", "mend it")
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [(400, 400), (429, 429), (503, 503), (401, 502), (403, 502)])

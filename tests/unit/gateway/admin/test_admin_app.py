@@ -177,6 +177,7 @@ class TestErrors:
                 "type": "invalid_request_error",
                 "param": None,
                 "code": "unknown_url",
+                "remedy": "GET /docs lists the endpoints",
             },
             "request_id": "req_7",
         }

@@ -203,6 +203,7 @@ class ErrorObject(msgspec.Struct, frozen=True):
     type: Literal["invalid_request_error", "authentication_error", "rate_limit_error", "server_error"]
     param: Annotated[str | None, Meta(description="The field of the request at fault.")]
     code: Annotated[str | None, Meta(description="Stable name of the error.", examples=["model_not_found"])]
+    remedy: Annotated[str, Meta(description="What to do about it: the end of the message by itself.")] = ""
 
 
 class ErrorAnswer(msgspec.Struct, frozen=True):
