@@ -124,10 +124,20 @@ class _Answer:
             error = _of_local_process(error)
         self._fail(error)
 
+    def _tell(self, error: AntiphonError) -> None:
+        """Tell the sink, and whoever runs the server where a provider is at fault."""
+        if isinstance(error, UpstreamError) and not self._provider.local:
+            self._provider.complaints.failed(error)
+        self._sink.fail(error)
+
+    def _succeed(self, usage: Usage | None) -> None:
+        self._provider.complaints.answered()
+        self._sink.end(usage)
+
     def _fail(self, error: AntiphonError) -> None:
         """Tell the sink and want no more of the upstream."""
         self._over = True
-        self._sink.fail(error)
+        self._tell(error)
         if self.exchange is not None:
             self.exchange.cancel()
 
@@ -185,7 +195,7 @@ class _WholeAnswer(_Answer):
             return
         self._over = True
         if self._status != 200:
-            self._sink.fail(self._refused())
+            self._tell(self._refused())
             return
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         try:
@@ -193,14 +203,14 @@ class _WholeAnswer(_Answer):
                 raise msgspec.DecodeError(f"it is encoded as {self._encoding.decode('latin-1')}, which was not asked for")
             usage, error = wire.read_answer(body)
         except wire.UNREADABLE as unreadable:
-            self._sink.fail(UpstreamBroken(f"the model's server sent what is not a whole JSON object: {unreadable}"))
+            self._tell(UpstreamBroken(f"the model's server sent what is not a whole JSON object: {unreadable}"))
             return
         if error:
-            self._sink.fail(wire.told_error(error, self._concealed(body)))
+            self._tell(wire.told_error(error, self._concealed(body)))
             return
         self._sink.head(200, self._headers)
         self._sink.frame(Frame(self._rename(body)))
-        self._sink.end(usage)
+        self._succeed(usage)
 
 
 class _StreamedAnswer(_Answer):
@@ -249,7 +259,7 @@ class _StreamedAnswer(_Answer):
     def _end(self) -> None:
         """The stream is complete, whatever may still come. The connection is left to its pool, which sees how it ends."""
         self._over = True
-        self._sink.end(self._usage or wire.usage_of_stream(b"".join(self._tail)))
+        self._succeed(self._usage or wire.usage_of_stream(b"".join(self._tail)))
 
     def _pass_on(self, raw: bytes) -> None:
         if b'"error"' in raw and self._failed_inside(raw):
@@ -284,7 +294,7 @@ class _StreamedAnswer(_Answer):
             return
         if not self._streams:
             self._over = True
-            self._sink.fail(
+            self._tell(
                 self._refused()
                 if self._status != 200
                 else UpstreamBroken(

@@ -10,6 +10,7 @@ import msgspec
 
 from antiphon.core.plugins import PluginGroup
 from antiphon.core.types import Call
+from antiphon.execution.providers._complaints import Complaints
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -82,6 +83,9 @@ class Provider(Protocol):
     """The server is a process of ours on this machine."""
     secrets: tuple[bytes, ...]
     """What must not be passed on where the server quotes it."""
+
+    complaints: Complaints
+    """Where it is told how the provider fares."""
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         """Put ``call`` into the server's words; ``upstream`` is its name for the model. Raises InvalidRequest for what it lacks."""

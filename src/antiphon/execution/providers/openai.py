@@ -5,6 +5,7 @@ import msgspec
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, Prepared, ProviderOptions
+from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.wire import openai as wire
 from antiphon.execution.wire.openai_fields import AskedFields
 from antiphon.transport.client import ClientPool
@@ -24,6 +25,7 @@ class OpenAIProvider:
         self.name = options.name
         self.local = options.local
         self.secrets = options.secrets()
+        self.complaints = Complaints(options.name)
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         self._abilities = options.abilities
         self._elsewhere = options.elsewhere
