@@ -37,6 +37,12 @@ def run_folders() -> tuple[RunFolder, ...]:
     return tuple(found)
 
 
+def server_on(port: int) -> RunFolder | None:
+    """The server of this user that lives and has that port."""
+    alive = (folder for folder in run_folders() if folder.alive and folder.state)
+    return next((folder for folder in alive if folder.state and folder.state.port == port), None)
+
+
 def _held(lock: Path) -> bool:
     fd = os.open(lock, os.O_RDONLY)
     try:

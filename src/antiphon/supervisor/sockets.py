@@ -3,9 +3,12 @@
 import socket
 from collections.abc import Mapping, Sequence
 
+from antiphon.bootstrap.run_folders import server_on
 from antiphon.core.errors import PortBusy
 from antiphon.transport.holders import holder_of
 from antiphon.transport.listeners import tcp_listener
+
+MAX_PORT = 65535
 
 
 class PublicSockets:
@@ -73,4 +76,21 @@ class PublicSockets:
 
 def _with_holder(error: PortBusy, port: int) -> PortBusy:
     holder = holder_of(port)
-    return PortBusy(f"{error.message} by {holder}", remedy=error.remedy) if holder else error
+    elsewhere = f'take another port with --port, under make: make serve ARGS="--port {port % MAX_PORT + 1}"'
+    if pid := _antiphon_on(port, holder):
+        return PortBusy(
+            f"{error.message} by a running Antiphon (pid {pid})",
+            remedy=f'use that one ("antiphon doctor" shows how it is), stop it with "kill {pid}", or {elsewhere}',
+        )
+    by = f" by {holder}" if holder else ""
+    return PortBusy(f"{error.message}{by}", remedy=f"stop the program that holds it, or {elsewhere}")
+
+
+def _antiphon_on(port: int, holder: str) -> int:
+    """Process of the server of this user that has the port; 0 where it has another holder."""
+    folder = server_on(port)
+    state = folder.state if folder else None
+    if state is None:
+        return 0
+    pids = (state.pid, *(process.pid for process in state.processes))
+    return state.pid if not holder or any(holder.endswith(f"(pid {pid})") for pid in pids) else 0

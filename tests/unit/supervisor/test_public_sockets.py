@@ -1,11 +1,16 @@
 import contextlib
+import fcntl
 import os
 import socket
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from antiphon.bootstrap.run_folders import LOCK, PREFIX
+from antiphon.bootstrap.state import write_state
 from antiphon.core.errors import PortBusy, SetupError
+from antiphon.core.processes import ProcessState, ServerState
 from antiphon.supervisor.sockets import PublicSockets
 
 
@@ -100,6 +105,24 @@ def test_a_port_in_use_is_refused_even_if_its_holder_would_share_it(shared):
         with pytest.raises(PortBusy, match=f"port {port} on 127.0.0.1 is in use") as caught:
             PublicSockets("127.0.0.1", port)
     assert "--port" in caught.value.remedy
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only on a system with /proc can one see who it is")
+@pytest.mark.parametrize("known", [True, False])
+def test_a_running_antiphon_on_the_port_is_called_by_its_name(tmp_path, monkeypatch, known):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    place = tmp_path / f"{PREFIX}abc"
+    place.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as holder, (place / LOCK).open("w") as lock:
+        port = holder.getsockname()[1]
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        worker = ProcessState("worker-0", "worker", 1, "ready", 0.0, pid=os.getpid() if known else 1)
+        write_state(str(place), ServerState(4711, 1, "127.0.0.1", port, 0.0, True, (worker,)))
+        with pytest.raises(PortBusy) as caught:
+            PublicSockets("127.0.0.1", port)
+    assert ("in use by a running Antiphon (pid 4711)" in caught.value.message) is known
+    assert ("kill 4711" in caught.value.remedy) is known
+    assert f'make serve ARGS="--port {port % 65535 + 1}"' in caught.value.remedy
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only on a system with /proc can one see who it is")

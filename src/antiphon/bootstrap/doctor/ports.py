@@ -9,7 +9,7 @@ from antiphon.bootstrap.address import own_url
 from antiphon.bootstrap.doctor.asking import PATIENCE, Answer, ask
 from antiphon.bootstrap.doctor.subject import Finding, Subject
 from antiphon.bootstrap.own_trust import untrusted
-from antiphon.bootstrap.run_folders import RunFolder, run_folders
+from antiphon.bootstrap.run_folders import RunFolder, server_on
 from antiphon.config import ServerSettings
 from antiphon.core.errors import AntiphonError, ConfigError, PortBusy, UpstreamTimeout
 from antiphon.core.processes import ServerState
@@ -76,8 +76,7 @@ def _unanswered(origin: Origin, error: AntiphonError) -> Finding:
 
 def running(server: ServerSettings) -> RunFolder | None:
     """The server of this user that has the port of these settings."""
-    alive = (folder for folder in run_folders() if folder.alive and folder.state)
-    return next((folder for folder in alive if folder.state and folder.state.port == server.port), None)
+    return server_on(server.port)
 
 
 def _held(server: ServerSettings, error: PortBusy) -> Iterator[Finding]:
