@@ -177,3 +177,16 @@ def test_the_file_of_the_quickstart_keeps_the_default_model(tmp_path: Path) -> N
     file = tmp_path / "antiphon.yaml"
     file.write_text(block[1])
     assert config.load(file, {"GROQ_API_KEY": "key"}).models == (config.DEFAULT_MODEL,)
+
+
+def test_no_page_seeks_a_server_by_its_name():
+    """On a shared machine the first one that is found may be somebody else's."""
+    pages = [*DOCS.rglob("*.md"), *ROOT.glob("*.md")]
+    assert [str(page) for page in pages if re.search(r"\bp(grep|kill)\b|\bkillall\b", page.read_text())] == []
+
+
+def test_pages_take_the_command_for_known_once_they_have_said_how_to_get_it():
+    """A reader copies what stands there, so it is written in one way wherever a shell has been told of the command."""
+    pages = [DOCS / "quickstart.md", *(DOCS / "how-to").glob("*.md"), DOCS / "troubleshooting.md"]
+    assert [str(page) for page in pages if re.search(r"^\.venv/bin/antiphon ", page.read_text(), re.MULTILINE)] == []
+    assert all(". .venv/bin/activate" in page.read_text() for page in (ROOT / "README.md", DOCS / "index.md", pages[0]))

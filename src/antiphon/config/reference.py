@@ -41,7 +41,7 @@ The first of these that exists: the file given with `--config`, the one that the
 Of the first two, one that is named but missing is an error.
 
 `antiphon config check` checks it, `antiphon config show` tells each value in effect and where it comes from. On SIGHUP the server
-reads it again.
+reads it again; `antiphon doctor` tells the process that takes it, and under systemd it is `systemctl reload`.
 
 ## Rules
 
