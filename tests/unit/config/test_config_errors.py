@@ -435,3 +435,15 @@ def test_an_address_that_may_hold_a_secret_is_not_shown(tmp_path, url):
     with pytest.raises(ConfigError, match="without user, query or fragment, not this value") as caught:
         load(file, {})
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["sk-verysecret\nsk-second\n", "# of acme\r\nsk-verysecret\r\n"])
+def test_a_key_file_of_two_lines_is_said_to_have_them(tmp_path, text):
+    (tmp_path / "acme.key").write_text(text)
+    file = tmp_path / "antiphon.yaml"
+    file.write_text("providers: [{name: a, url: 'https://a.example/v1', key_file: acme.key, models: [m]}]\n")
+    with pytest.raises(ConfigError, match="has more than one line") as caught:
+        load(file, {})
+    assert str(tmp_path / "acme.key") in caught.value.message
+    assert (caught.value.line, caught.value.remedy) == (1, "leave the one line that is the key")
+    assert "verysecret" not in str(caught.value)
