@@ -1,7 +1,6 @@
 """The models of this machine: their files, the engines that run them, and the memory that they take."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from antiphon.bootstrap.compute import BUILT_IN
 from antiphon.bootstrap.doctor import probe
@@ -9,12 +8,11 @@ from antiphon.bootstrap.doctor.ports import running
 from antiphon.bootstrap.doctor.subject import Finding, Subject
 from antiphon.bootstrap.engine import engine_options
 from antiphon.bootstrap.models import broken_models, local_models, overview, store, verify
-from antiphon.config import LocalModelSettings
-from antiphon.core.errors import AntiphonError
+from antiphon.config import LocalModelSettings, Settings
+from antiphon.core.errors import AntiphonError, ModelSourceError
 from antiphon.execution.engines import EngineOptions
 from antiphon.execution.engines._memory import available_memory
 from antiphon.registry import default
-from antiphon.registry.sources import Source
 
 PROCESS_BYTES = 64 << 20
 """Memory of a worker, of the control plane and of the supervisor, each, roughly."""
@@ -37,7 +35,7 @@ def models(subject: Subject) -> Iterator[Finding]:
             why = stored.damage() if stored else "its manifest cannot be read"
             yield Finding("models", "error", f"{row.name} is broken: {why}", f'run "antiphon models pull --force {row.name}"')
         else:
-            yield _absent(known[row.name])
+            yield _absent(settings, known[row.name])
     for entry in broken_models(settings):
         what = f'the added model "{entry.name}" cannot be served: {entry.reason}'
         yield Finding("models", "error", what, f'run "antiphon models rm {entry.name}"')
@@ -89,11 +87,11 @@ def _verified(subject: Subject, name: str) -> Finding:
     return Finding("models", "ok", f"{name}: {stored.size / 1e6:.1f} MB, SHA-256 {stored.sha256[:12]}... as recorded")
 
 
-def _absent(model: LocalModelSettings) -> Finding:
-    source = Source.parse(model.source)
-    if source.kind == "file" and not Path(source.address).exists():
-        what = f"{model.name}: there is no file or folder {source.address}"
-        return Finding("models", "error", what, "correct its source, or bring the file there")
+def _absent(settings: Settings, model: LocalModelSettings) -> Finding:
+    try:
+        store(settings).check(model.name, model.source, model.sha256)
+    except ModelSourceError as error:
+        return Finding("models", "error", f"{model.name}: {error.message}", error.remedy)
     size = f" ({default.SIZE / 1e6:.0f} MB)" if model.sha256 == default.SHA256 else ""
     what = f'{model.name} is not fetched yet{size}; "antiphon serve" does that first'
     return Finding("models", "warning", what, f'run "antiphon models pull {model.name}" to have it ahead of time')

@@ -51,6 +51,12 @@ def test_a_file_that_is_not_there_is_an_error(settings, gguf):
     assert (finding.status, str(gguf) in finding.found) == ("error", True)
 
 
+def test_a_file_that_is_no_model_is_an_error_before_it_is_fetched(settings, gguf):
+    gguf.write_bytes(b"<html>")
+    finding = the_one(local.models(of(settings)))
+    assert (finding.status, 'tiny: "tiny.gguf" is not a GGUF file' in finding.found) == ("error", True)
+
+
 def test_the_hash_of_a_model_is_checked(settings, gguf):
     fetch(settings, settings.models[0])
     assert the_one(local.models(of(settings))).status == "ok"
