@@ -95,7 +95,8 @@ _decode_usage = msgspec.json.Decoder(UsageFields).decode
 _decode_chunk = msgspec.json.Decoder(Chunk).decode
 
 
-def _usage(found: UsageFields | None) -> Usage | None:
+def usage_from(found: UsageFields | None) -> Usage | None:
+    """What was used, from the fields that tell it."""
     if found is None:
         return None
     prompt, completion = found.prompt_tokens or 0, found.completion_tokens or 0
@@ -115,7 +116,7 @@ def read_answer(body: bytes) -> tuple[Usage | None, Any]:
         answer = _decode_answer(body)
     except msgspec.ValidationError:
         return None, _decode_odd_answer(body).error
-    return _usage(answer.usage), answer.error
+    return usage_from(answer.usage), answer.error
 
 
 def each_chunk(raw: bytes) -> Iterator[Chunk | None]:
@@ -184,7 +185,7 @@ def usage_of_stream(tail: bytes) -> Usage | None:
         found = _COUNTS.match(tail, at)
         if found is not None:
             try:
-                return _usage(_decode_usage(found[1]))
+                return usage_from(_decode_usage(found[1]))
             except UNREADABLE:
                 pass  # the words stood inside a text
         at = tail.rfind(b'"usage"', 0, at)
@@ -198,7 +199,7 @@ def without_usage_chunk(raw: bytes) -> tuple[bytes, Usage | None]:
     for event in sse.split(raw):
         found = chunks(event)
         if len(found) == 1 and is_usage_only(found[0]) and found[0] is not None:
-            usage = _usage(found[0].usage)
+            usage = usage_from(found[0].usage)
         else:
             kept.append(event)
     return b"".join(kept), usage

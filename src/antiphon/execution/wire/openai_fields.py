@@ -33,12 +33,15 @@ class AskedFields(msgspec.Struct):
     response_format: Any = None
 
 
+NULL = msgspec.Raw(b"null")
+"""What stands for a value that is passed on unread, where there is none."""
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """A number of tokens; what a server counts outside of this is no count."""
 
 
 class _PromptDetails(msgspec.Struct):
     cached_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
 
 
 class _CompletionDetails(msgspec.Struct):

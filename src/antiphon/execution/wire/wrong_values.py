@@ -1,10 +1,14 @@
 """What is wrong with a value in a request's JSON, in the words of its reader instead of those of the library that found it."""
 
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
+
+Decoded = TypeVar("Decoded")
 
 _PARTS = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?\$\.?(.*)`)?$")
 _TYPES = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
@@ -61,12 +65,43 @@ class WrongValue(msgspec.Struct, frozen=True):
     def error(self) -> InvalidRequest:
         """What the caller is told."""
         if self.missing:
-            path = self.below(self.missing)
-            return InvalidRequest(f"the field `{path}` is missing", remedy="add it", param=path)
+            return missing(self.below(self.missing))
         if not self.place:
             return InvalidRequest(f"the request body {self.problem}", remedy='send one JSON object, such as {"model": "..."}')
         remedy = f"give {self.expected}" if self.expected else "correct it"
         return InvalidRequest(f"the field `{self.place}` {self.problem}", remedy=remedy, param=self.place)
+
+
+def decode_at(decode: Callable[[msgspec.Raw], Decoded], raw: msgspec.Raw, place: str) -> Decoded:
+    """What ``decode`` makes of a value cut out of a body that was valid JSON. Raises InvalidRequest with its whole path."""
+    try:
+        return decode(raw)
+    except msgspec.ValidationError as error:
+        wrong = WrongValue.of(error)
+        joint = "" if not wrong.place or wrong.place.startswith("[") else "."
+        raise msgspec.structs.replace(wrong, place=f"{place}{joint}{wrong.place}").error() from error
+
+
+def missing(path: str) -> InvalidRequest:
+    """The error for a field that must be there."""
+    return InvalidRequest(f"the field `{path}` is missing", remedy="add it", param=path)
+
+
+def one_of(path: str, told: str, known: str) -> InvalidRequest:
+    """The error for a value that is none of the known ones."""
+    return InvalidRequest(f'`{path}` is "{told[:200]}"', remedy=f"give one of {known}", param=path)
+
+
+def is_object(text: str | msgspec.Raw) -> bool:
+    """Whether this is the JSON text of an object."""
+    try:
+        _fields(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def _in_words(types: str) -> str:

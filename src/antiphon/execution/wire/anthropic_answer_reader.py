@@ -1,0 +1,237 @@
+"""An answer of Anthropic's Messages endpoint, read into events that belong to no vendor.
+
+Shapes after Anthropic's documentation, "Streaming messages". ``input_tokens`` there leaves out what came from the cache or went
+into it; here all of it is part of the prompt, as everywhere else.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from antiphon.core.errors import UpstreamBroken
+from antiphon.core.types import Usage
+from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.openai import UNREADABLE, Decoded
+from antiphon.execution.wire.openai_fields import Count
+from antiphon.execution.wire.said_errors import said
+from antiphon.transport import sse
+
+_REASONS = {
+    "end_turn": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "stop_sequence": "stop_sequence",
+    "tool_use": "tool_calls",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+}
+STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "conflict_error": 409,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The status of each kind of error (Anthropic's documentation, "Errors"), for those that come inside a stream without one."""
+
+
+class _OutputDetails(msgspec.Struct):
+    thinking_tokens: Count | None = None
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+    output_tokens_details: _OutputDetails | None = None
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Delta(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+
+
+class _Message(msgspec.Struct):
+    id: str | None = None
+    model: str | None = None
+    content: list[_Block] | None = None
+    stop_reason: str | None = None
+    stop_sequence: str | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+class _Event(msgspec.Struct):
+    type: str = ""
+    index: int = 0
+    message: _Message | None = None
+    content_block: _Block | None = None
+    delta: _Delta | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decode_event = msgspec.json.Decoder(_Event).decode
+_decode_message = msgspec.json.Decoder(_Message).decode
+
+
+class AnswerReader:
+    """Reads the events of one streamed answer."""
+
+    def __init__(self) -> None:
+        self._ended = False
+        self._reason = ""
+        self._stop = ""
+        self._usage: _Usage | None = None
+        self._calls: dict[int, int] = {}
+        self._wordless: dict[int, bytes] = {}
+        """Calls whose arguments have not come in pieces yet, with those that came when they began."""
+
+    def feed(self, raw: bytes) -> list[Event]:
+        """What whole server-sent events tell. Raises UpstreamBroken where they are not the JSON of an answer."""
+        events: list[Event] = []
+        for event in sse.parse(raw):
+            if self._ended:
+                break
+            events += self._read(_decoded(_decode_event, event.data.encode()))
+        return events
+
+    def end(self) -> list[Event]:
+        """What is left once the stream is over. Raises UpstreamBroken where it broke off before the answer was complete."""
+        if self._ended:
+            return []
+        if not self._reason:
+            raise UpstreamBroken
+        return self._end()
+
+    def read_whole(self, body: bytes) -> list[Event]:
+        """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
+        message = _decoded(_decode_message, body)
+        if message.error is not None:
+            return [neutral.Began(), _failed(message.error), neutral.Ended()]
+        if message.content is None:
+            raise UpstreamBroken("the model's server answered without a content")
+        events: list[Event] = [neutral.Began(message.id or "", message.model or "")]
+        for index, block in enumerate(message.content):
+            events += self._begin(index, block)
+            events += self._read(_Event("content_block_stop", index))
+        self._count(message.usage)
+        self._reason, self._stop = message.stop_reason or "", message.stop_sequence or ""
+        return [*events, *self._end()]
+
+    def _read(self, event: _Event) -> list[Event]:
+        match event:
+            case _Event(type="message_start", message=_Message() as message):
+                self._count(message.usage)
+                return [neutral.Began(message.id or "", message.model or "")]
+            case _Event(type="content_block_start", content_block=_Block() as block):
+                return self._begin(event.index, block)
+            case _Event(type="content_block_delta", delta=_Delta() as delta):
+                return self._add(event.index, delta)
+            case _Event(type="content_block_stop") if event.index in self._wordless:
+                whole = self._wordless.pop(event.index)
+                return [neutral.ToolArguments(0, self._calls[event.index], whole.decode())]
+            case _Event(type="message_delta"):
+                self._count(event.usage)
+                if event.delta is not None:
+                    self._reason = event.delta.stop_reason or self._reason
+                    self._stop = event.delta.stop_sequence or self._stop
+            case _Event(type="message_stop"):
+                return self._end()
+            case _Event(type="error"):
+                self._ended = True
+                return [_failed(event.error), neutral.Ended()]
+        return []
+
+    def _begin(self, index: int, block: _Block) -> list[Event]:
+        match block.type:
+            case "text" if block.text:
+                return [neutral.TextDelta(0, block.text)]
+            case "thinking":
+                events: list[Event] = [neutral.ThinkingDelta(0, block.thinking)] if block.thinking else []
+                return [*events, *([neutral.ThinkingSignature(0, block.signature)] if block.signature else [])]
+            case "redacted_thinking":
+                return [neutral.RedactedThought(0, block.data or "")]
+            case "tool_use":
+                call = self._calls[index] = len(self._calls)
+                self._wordless[index] = bytes(block.input)
+                return [neutral.ToolCallBegan(0, call, block.id or "", block.name or "")]
+        return []
+
+    def _add(self, index: int, delta: _Delta) -> list[Event]:
+        match delta:
+            case _Delta(type="text_delta", text=str() as text) if text:
+                return [neutral.TextDelta(0, text)]
+            case _Delta(type="thinking_delta", thinking=str() as text) if text:
+                return [neutral.ThinkingDelta(0, text)]
+            case _Delta(type="signature_delta", signature=str() as signature) if signature:
+                return [neutral.ThinkingSignature(0, signature)]
+            case _Delta(type="input_json_delta", partial_json=str() as text) if text and index in self._calls:
+                self._wordless.pop(index, None)
+                return [neutral.ToolArguments(0, self._calls[index], text)]
+        return []
+
+    def _count(self, usage: _Usage | None) -> None:
+        """Keep what was counted last of each; all counts are of the answer so far."""
+        if usage is None:
+            return
+        known = self._usage or _Usage()
+        told = {name: value for name in usage.__struct_fields__ if (value := getattr(usage, name)) is not None}
+        self._usage = msgspec.structs.replace(known, **told)
+
+    def _end(self) -> list[Event]:
+        self._ended = True
+        reason = _REASONS.get(self._reason, "stop")
+        finish = neutral.Finished(0, reason, self._stop if reason == "stop_sequence" else "")
+        return [finish, *_counted(self._usage), neutral.Ended()]
+
+
+def read_whole(body: bytes) -> list[Event]:
+    """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
+    return AnswerReader().read_whole(body)
+
+
+def _counted(usage: _Usage | None) -> list[Event]:
+    if usage is None:
+        return []
+    cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    prompt, completion = (usage.input_tokens or 0) + cached + written, usage.output_tokens or 0
+    thought = (usage.output_tokens_details.thinking_tokens or 0) if usage.output_tokens_details is not None else 0
+    return [neutral.Counted(Usage(prompt, completion, prompt + completion, cached, thought), written)]
+
+
+def _failed(error: Any) -> neutral.Failed:
+    failed = said(error, 500)
+    return msgspec.structs.replace(failed, status=STATUSES.get(failed.code, 500))
+
+
+def _decoded(decode: Callable[[bytes], Decoded], data: bytes) -> Decoded:
+    try:
+        return decode(data)
+    except UNREADABLE as error:
+        raise UpstreamBroken(f"the model's server sent what is no answer of Anthropic's Messages endpoint: {error}") from error

@@ -1,0 +1,224 @@
+"""A request in the form that belongs to no vendor, written for Anthropic's Messages endpoint.
+
+System messages move to the top-level ``system``, as Anthropic's own layer for OpenAI's clients does it, unless the server takes
+them anywhere. Thoughts without a signature are left out, because Anthropic takes only its own back; so are empty texts, which it
+refuses, and the names of those who speak.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from antiphon.core.errors import InvalidRequest
+from antiphon.execution.wire import chat, openai
+from antiphon.execution.wire.anthropic_request_reader import DIALECT
+from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
+
+MIN_BUDGET = 1024
+"""The fewest tokens that thinking may be given (Anthropic's API reference, ``thinking.budget_tokens``)."""
+_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 65536}
+_MODES = {"auto": "auto", "required": "any", "tool": "tool", "none": "none"}
+_NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
+    """The body for ``/v1/messages``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
+    _refuse(request)
+    length = request.max_tokens if request.max_tokens is not None else abilities.max_tokens
+    if length is None:
+        raise InvalidRequest(
+            "the field `max_tokens` is missing, and this model's server requires it", remedy="add it", param="max_tokens"
+        )
+    system, turns = _turns(request, abilities)
+    told: dict[str, Any] = {
+        "model": request.model,
+        "max_tokens": length,
+        "system": system,
+        "messages": turns,
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "top_k": request.top_k,
+        "stop_sequences": list(request.stop) or None,
+        "metadata": {"user_id": request.user} if request.user else None,
+        "stream": True if request.stream else None,
+        **_of_tools(request, abilities),
+        **_of_answer(request, abilities, length),
+    }
+    body = {name: value for name, value in told.items() if value is not None}
+    body.update(chat.own_fields(request, DIALECT))
+    return openai.encode(body)
+
+
+def _refuse(request: ChatRequest) -> None:
+    """Raise UnsupportedParameter for the first field that Anthropic's API has no like of."""
+    nothing_like_it = "this model is behind an API that has nothing like it"
+    for name, asked in (
+        ("n", request.n not in (None, 1)),
+        ("seed", request.seed is not None),
+        ("presence_penalty", bool(request.presence_penalty)),
+        ("frequency_penalty", bool(request.frequency_penalty)),
+        ("logprobs", bool(request.logprobs)),
+        ("top_logprobs", bool(request.top_logprobs)),
+    ):
+        if asked:
+            raise unsupported(name, nothing_like_it)
+    if request.temperature is not None and request.temperature > 1:
+        raise unsupported("temperature", "this model takes 0 to 1", "give at most 1")
+    if request.response_format is not None and request.response_format.kind == "json_object":
+        raise unsupported("response_format", nothing_like_it, "give a schema, with type json_schema")
+
+
+def _of_answer(request: ChatRequest, abilities: ChatAbilities, length: int) -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    reasoning = request.reasoning or chat.Reasoning()
+    wanted = request.response_format
+    if wanted is not None and wanted.kind == "json_schema":
+        if not abilities.json_schema:
+            raise unsupported("response_format", "this model does not keep to a schema")
+        config["format"] = {"type": "json_schema", "schema": wanted.schema if wanted.schema is not None else {"type": "object"}}
+    if abilities.reasoning in ("effort", "adaptive") and reasoning.effort:
+        config["effort"] = "low" if reasoning.effort == "minimal" else reasoning.effort
+    return {"output_config": config or None, "thinking": _thinking(reasoning, abilities, length)}
+
+
+def _thinking(reasoning: chat.Reasoning, abilities: ChatAbilities, length: int) -> dict[str, Any] | None:
+    if not abilities.reasoning or reasoning == chat.Reasoning():
+        return None
+    shown = {"display": reasoning.display} if reasoning.display else {}
+    if reasoning.mode in ("disabled", "between_tools"):
+        return {"type": reasoning.mode}
+    if abilities.reasoning != "budget":
+        return {"type": "adaptive", **shown} if reasoning.mode or abilities.reasoning == "adaptive" else None
+    budget = min(reasoning.budget or _BUDGETS.get(reasoning.effort, MIN_BUDGET), length - 1)
+    return {"type": "enabled", "budget_tokens": budget, **shown} if budget >= MIN_BUDGET else None
+
+
+def _of_tools(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    if not request.tools:
+        return {}
+    if not abilities.tools:
+        raise unsupported("tools", "this model does not call tools")
+    body: dict[str, Any] = {"tools": [_tool(tool, f"tools[{place}]") for place, tool in enumerate(request.tools)]}
+    choice = request.tool_choice
+    if choice is None and request.parallel_tools is None:
+        return body
+    body["tool_choice"] = {"type": _MODES[choice.mode] if choice is not None else "auto"}
+    if choice is not None and choice.mode == "tool":
+        body["tool_choice"]["name"] = choice.name
+    if request.parallel_tools is not None and body["tool_choice"]["type"] != "none":
+        body["tool_choice"]["disable_parallel_tool_use"] = not request.parallel_tools
+    return body
+
+
+def _tool(tool: chat.Tool, place: str) -> Any:
+    if tool.foreign is not None:
+        if tool.foreign.dialect == DIALECT:
+            return tool.foreign.raw
+        raise unsupported(f"{place}.type", f"this model's server has no tool of type {tool.foreign.kind[:200]}")
+    told: dict[str, Any] = {"name": tool.name, "description": tool.description or None, "input_schema": _typed(tool.schema)}
+    told |= {"strict": tool.strict, **_mark(tool.cache), **tool.extra}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _typed(schema: msgspec.Raw) -> Any:
+    """The schema of a tool's input with the type that Anthropic requires."""
+    fields = msgspec.json.decode(schema, type=dict[str, msgspec.Raw])
+    return schema if "type" in fields else {"type": "object", **fields}
+
+
+def _turns(request: ChatRequest, abilities: ChatAbilities) -> tuple[Any, list[dict[str, Any]]]:
+    """The system prompt and the turns, in which neighbours of one role are one."""
+    system: list[dict[str, Any]] = []
+    turns: list[tuple[str, list[Any]]] = []
+    for message in request.messages:
+        blocks = [block for part in message.parts for block in _block(part, message, abilities)]
+        if message.role in ("system", "developer"):
+            if not turns or not abilities.system_anywhere:
+                system += blocks
+                continue
+            role = "system"
+        else:
+            role = "assistant" if message.role == "assistant" else "user"
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(blocks)
+        elif blocks or role == "user":
+            turns.append((role, blocks))
+    return _plain(system) or None, [{"role": role, "content": _plain(blocks)} for role, blocks in turns]
+
+
+def _plain(blocks: Iterable[Any]) -> Any:
+    """Blocks of a content; a single text without a mark stands for itself."""
+    blocks = list(blocks)
+    if not blocks:
+        return ""
+    first = blocks[0]
+    return first["text"] if len(blocks) == 1 and isinstance(first, dict) and first.keys() == {"type", "text"} else blocks
+
+
+def _block(part: chat.Part, message: chat.Message, abilities: ChatAbilities) -> Iterable[Any]:
+    """The block for a part, or none where Anthropic takes none."""
+    match part:
+        case chat.Text() | chat.Refusal():
+            mark = _mark(part.cache) if isinstance(part, chat.Text) else {}
+            return [{"type": "text", "text": part.text, **mark}] if part.text else []
+        case chat.Image():
+            if not abilities.images:
+                raise unsupported(f"{message.place}.content", "this model sees no images", "send text instead")
+            return [{"type": "image", "source": _source(part, message), **_mark(part.cache)}]
+        case chat.Document():
+            return [_document(part, message)]
+        case chat.ToolCall():
+            called = {"id": _id(part.id), "name": part.name, "input": msgspec.Raw(part.arguments.encode())}
+            return [{"type": "tool_use", **called, **_mark(part.cache)}]
+        case chat.ToolResult():
+            return [_result(part, message, abilities)]
+        case chat.Thinking():
+            return [{"type": "thinking", "thinking": part.text, "signature": part.signature}] if part.signature else []
+        case chat.RedactedThinking():
+            return [{"type": "redacted_thinking", "data": part.data}]
+        case chat.Foreign(dialect="anthropic"):
+            return [part.raw]
+    kind = part.kind if isinstance(part, chat.Foreign) else type(part).__name__.lower()
+    raise unsupported(f"{message.place}.content", f"this model takes no part of type {kind[:200]}", "send text instead")
+
+
+def _result(result: chat.ToolResult, message: chat.Message, abilities: ChatAbilities) -> dict[str, Any]:
+    blocks = [block for part in result.parts for block in _block(part, message, abilities)]
+    failed = {"is_error": True} if result.is_error else {}
+    content = {"content": _plain(blocks)} if blocks else {}
+    return {"type": "tool_result", "tool_use_id": _id(result.call_id), **content, **failed, **_mark(result.cache)}
+
+
+def _source(part: chat.Image | chat.Document, message: chat.Message) -> dict[str, Any]:
+    if part.data:
+        return {"type": "base64", "media_type": part.media_type, "data": part.data}
+    if not part.url.startswith(("http://", "https://")):
+        raise InvalidRequest(
+            f"`{message.place}.content` has an address that is neither http, https nor a base64 data URL",
+            remedy="give an https address, or data:image/png;base64,...",
+            param=f"{message.place}.content",
+        )
+    return {"type": "url", "url": part.url}
+
+
+def _document(part: chat.Document, message: chat.Message) -> dict[str, Any]:
+    source = (
+        {"type": "text", "media_type": "text/plain", "data": part.text}
+        if not part.data and not part.url
+        else _source(part, message)
+    )
+    told = {"title": part.title, "context": part.context, "citations": {"enabled": True} if part.citations else None}
+    return {"type": "document", "source": source, **{name: value for name, value in told.items() if value}, **_mark(part.cache)}
+
+
+def _mark(cache: str) -> dict[str, Any]:
+    if not cache:
+        return {}
+    return {"cache_control": {"type": "ephemeral", **({"ttl": cache} if cache != "5m" else {})}}
+
+
+def _id(call: str) -> str:
+    """A call's id in the letters that Anthropic takes; the same call has the same id wherever it is named."""
+    return _NO_ID.sub(lambda found: f"_{ord(found[0]):x}", call) or "_"
