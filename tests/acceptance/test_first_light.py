@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import openai
 import pytest
 
@@ -128,6 +129,22 @@ def test_stop_strings_end_the_answer(product: Product) -> None:
     stopped = chat(product, temperature=0, stop=[cut])
     assert stopped.choices[0].message.content == whole[: whole.index(cut)]
     assert stopped.choices[0].finish_reason == "stop"
+
+
+def test_anthropics_client_gets_the_same_answer(product: Product) -> None:
+    whole = chat(product, temperature=0)
+    with anthropic.Anthropic(base_url=product.url, api_key="none", max_retries=0, timeout=PATIENCE) as client:
+        ask: Any = {"model": MODEL, "max_tokens": 24, "messages": HELLO, "extra_body": {"temperature": 0}}
+        message = client.messages.create(**ask)
+        with client.messages.stream(**ask) as stream:
+            text = "".join(stream.text_stream)
+            streamed = stream.get_final_message()
+    assert [block.text for block in message.content if block.type == "text"] == [text] == [whole.choices[0].message.content]
+    counted = (whole.usage.prompt_tokens, whole.usage.completion_tokens)
+    for answer in (message, streamed):
+        cached = answer.usage.cache_read_input_tokens or 0
+        assert (answer.usage.input_tokens + cached, answer.usage.output_tokens) == counted
+        assert answer.stop_reason == {"length": "max_tokens", "stop": "end_turn"}[whole.choices[0].finish_reason]
 
 
 def test_logprobs_of_the_chosen_tokens(product: Product) -> None:

@@ -186,12 +186,15 @@ class UpstreamRefused(UpstreamError):
         server: str = "",
         content_type: bytes = b"application/json",
         retry_after: float | None = None,
+        dialect: str = "openai",
     ) -> None:
         who = f'the server "{server}"' if server else "the model's server"
         super().__init__(f"{who} answered with status {status}", remedy=_after_status(status), retry_after=retry_after)
         self.status = status
         self.body = body
         """The error body as it came, for callers of the same dialect."""
+        self.dialect = dialect
+        """That of the body."""
         self.content_type = content_type
 
 

@@ -18,6 +18,7 @@ from antiphon.core.errors import (
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.providers import Provider
+from antiphon.execution.translation import translated
 from antiphon.execution.wire import openai as wire
 from antiphon.transport import sse
 from antiphon.transport.client import Exchange
@@ -58,6 +59,8 @@ class Replica:
     def start(self, call: Call, sink: Sink) -> Handle:
         call.trail.append(self._name)
         try:
+            if call.dialect != self._provider.dialect:
+                call, sink = translated(call, sink, self._provider.dialect, self._provider.chat)
             prepared = self._provider.prepare(call, self._upstream)
         except AntiphonError as error:
             sink.fail(error)
@@ -274,7 +277,10 @@ class _StreamedAnswer(_Answer):
             raw = self._rename(raw)
         if not self._begun:
             self._begun = wire.begins(raw)
-        self._sink.frame(Frame(raw, self._begun, "openai", wire.chunks))
+        try:
+            self._sink.frame(Frame(raw, self._begun, "openai", wire.chunks))
+        except AntiphonError as error:  # a translation met what is none of the server's dialect
+            self._fail(error)
 
     def _failed_inside(self, raw: bytes) -> bool:
         """The server told of an error inside the stream: what came before it is passed on, then the call fails."""

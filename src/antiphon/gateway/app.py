@@ -5,12 +5,13 @@ from urllib.parse import unquote, urlsplit
 
 from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, PayloadTooLarge
 from antiphon.gateway import errors
+from antiphon.gateway.anthropic import messages
 from antiphon.gateway.exchange import new_id, request_id
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.openai import embeddings, generation
 from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
 from antiphon.gateway.openai.models import Models
-from antiphon.gateway.pipeline import Pipeline
+from antiphon.gateway.pipeline import Pipeline, shown_key
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
 from antiphon.transport.server import PLAIN_ON_TLS, Handler, Request, Responder, ServerLimits
@@ -37,7 +38,7 @@ class App:
 
     def __init__(self, pipeline: Pipeline, models: Models, readiness: Readiness, relay: Relay, keys: KeyRing) -> None:
         self._pipeline = pipeline
-        self._endpoints = {**generation.ROUTES, **embeddings.ROUTES}
+        self._endpoints = {**generation.ROUTES, **embeddings.ROUTES, **messages.ROUTES}
         self._open: dict[str, Handler] = {"/health": readiness.health, "/ready": readiness.ready}
         self._models = models
         self._relay = relay
@@ -51,7 +52,8 @@ class App:
         try:
             self._slow_path(request, responder)
         except AntiphonError as error:
-            errors.refuse(responder, error, request_id(request))
+            dialect = "anthropic" if request.path.startswith(messages.PREFIX) else "openai"
+            errors.refuse(responder, error, request_id(request), dialect)
 
     def _slow_path(self, request: Request, responder: Responder) -> None:
         path = (
@@ -70,11 +72,11 @@ class App:
             self._open[path](request, responder)
         elif path == "/v1/models" or path.startswith(MODELS_PREFIX):
             _read_only(request)
-            self._keys.principal(request.header(b"authorization"))
+            self._keys.principal(shown_key(request))
             (self._models.list if path == "/v1/models" else self._models.show)(request, responder)
         elif path == "/" or path.startswith(_CONTROL):
             if path.startswith("/admin"):
-                self._keys.principal(request.header(b"authorization"))
+                self._keys.principal(shown_key(request))
             self._relay(request, responder)
         else:
             known = ", ".join(

@@ -4,16 +4,20 @@ import math
 
 from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Headers
-from antiphon.execution.wire import openai_errors
+from antiphon.execution.wire import anthropic, openai_chat, openai_errors
 from antiphon.transport.server import Responder
 
 _JSON = (b"content-type", b"application/json")
 
 
-def body_of(error: AntiphonError, request_id: str) -> tuple[int, bytes]:
-    """Status and body. A body of the same dialect goes through as it came, unless it was about our credentials."""
-    status, body = openai_errors.render(error, request_id)
-    if isinstance(error, UpstreamRefused) and status == error.status and error.body.lstrip()[:1] == b"{":
+def body_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> tuple[int, bytes]:
+    """Status and body. What a server wrote in this dialect goes through as it came, unless it was about our credentials."""
+    foreign = isinstance(error, UpstreamRefused) and error.dialect != dialect
+    if dialect == "anthropic":
+        status, body = anthropic.render_error(error, request_id)
+    else:
+        status, body = (openai_chat.render_error if foreign else openai_errors.render)(error, request_id)
+    if isinstance(error, UpstreamRefused) and not foreign and status == error.status and error.body.lstrip()[:1] == b"{":
         return status, error.body
     return status, body
 
@@ -26,14 +30,15 @@ def headers_of(error: AntiphonError, request_id: str) -> Headers:
     return headers
 
 
-def refuse(responder: Responder, error: AntiphonError, request_id: str) -> int:
+def refuse(responder: Responder, error: AntiphonError, request_id: str, dialect: str = "openai") -> int:
     """Answer with an error, and say which status it was."""
-    status, body = body_of(error, request_id)
+    status, body = body_of(error, request_id, dialect)
     responder.send(status, headers_of(error, request_id), body)
     return status
 
 
-def event_of(error: AntiphonError, request_id: str) -> bytes:
-    """An error inside a stream, as an event; no ``[DONE]`` follows it."""
-    body = body_of(error, request_id)[1]
-    return b"data: " + body.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n\n"
+def event_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> bytes:
+    """An error inside a stream, as an event that nothing follows, neither ``[DONE]`` nor ``message_stop``."""
+    body = body_of(error, request_id, dialect)[1]
+    name = b"event: error\n" if dialect == "anthropic" else b""
+    return b"".join((name, b"data: ", body.replace(b"\r", b" ").replace(b"\n", b" "), b"\n\n"))

@@ -12,6 +12,8 @@ from antiphon.gateway import errors
 from antiphon.transport.server import Request, Responder
 
 NO_USAGE = Usage()
+DIALECTS = {"messages": "anthropic"}
+"""What the callers of an endpoint speak, where it is not OpenAI's dialect."""
 _NOT_PASSED_ON = frozenset(
     (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
 )
@@ -44,6 +46,7 @@ class Exchange:
         "_on_close",
         "_started",
         "call",
+        "dialect",
         "endpoint",
         "error",
         "first_at",
@@ -61,6 +64,7 @@ class Exchange:
     def __init__(self, on_close: "Callable[[Exchange], None]", endpoint: str, request: Request, responder: Responder) -> None:
         self._on_close = on_close
         self.endpoint = endpoint
+        self.dialect = DIALECTS.get(endpoint, "openai")
         self.request = request
         self.responder = responder
         self.id = request_id(request)
@@ -115,9 +119,9 @@ class Exchange:
         """Tell the caller: as the whole response before the first byte, as an event behind it."""
         self.error = error
         if not self._started:
-            self.status = errors.refuse(self.responder, error, self.id)
+            self.status = errors.refuse(self.responder, error, self.id, self.dialect)
         else:
-            self.responder.end(errors.event_of(error, self.id))
+            self.responder.end(errors.event_of(error, self.id, self.dialect))
         self.close()
 
     def stop(self, error: AntiphonError) -> None:

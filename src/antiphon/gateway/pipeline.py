@@ -85,9 +85,17 @@ def identify(keys: KeyRing) -> Run:
     """Stage 1, for a deployment with keys."""
 
     def run(exchange: Exchange) -> None:
-        exchange.principal = keys.principal(exchange.request.header(b"authorization"))
+        exchange.principal = keys.principal(shown_key(exchange.request))
 
     return run
+
+
+def shown_key(request: Request) -> bytes:
+    """The caller's key as an ``authorization`` header: clients of Anthropic's dialect send it as ``x-api-key``."""
+    authorization = request.header(b"authorization")
+    if not authorization and (key := request.header(b"x-api-key")):
+        return b"Bearer " + key
+    return authorization
 
 
 def parse(exchange: Exchange) -> None:
@@ -95,7 +103,15 @@ def parse(exchange: Exchange) -> None:
     body = exchange.request.body
     head = wire.parse_head(body)
     exchange.call = Call(
-        exchange.id, exchange.endpoint, head.model, body, bool(head.stream), head.wants_usage, "openai", exchange.principal, []
+        exchange.id,
+        exchange.endpoint,
+        head.model,
+        body,
+        bool(head.stream),
+        head.wants_usage,
+        exchange.dialect,
+        exchange.principal,
+        [],
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from antiphon.core.plugins import PluginGroup
 from antiphon.core.types import Call
 from antiphon.execution.providers._complaints import Complaints
+from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -78,6 +79,10 @@ class Provider(Protocol):
     """A server that models can be asked of."""
 
     name: str
+    dialect: str
+    """What its server speaks; a call in another one is translated."""
+    chat: ChatAbilities
+    """What a translated call may ask of it."""
     pool: ClientPool
     local: bool
     """The server is a process of ours on this machine."""

@@ -7,6 +7,7 @@ from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, Prepared, ProviderOptions
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.wire import openai as wire
+from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.openai_fields import AskedFields
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
@@ -21,13 +22,23 @@ _STREAMED = ("chat/completions", "completions")
 class OpenAIProvider:
     """A server that speaks OpenAI's API, so a call goes out as it came in but for the model's name and the usage chunk."""
 
+    dialect = "openai"
+
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         self.name = options.name
         self.local = options.local
         self.secrets = options.secrets()
         self.complaints = Complaints(options.name)
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
-        self._abilities = options.abilities
+        self._abilities = able = options.abilities
+        self.chat = ChatAbilities(
+            tools=able.tools,
+            n=able.n,
+            logprobs=able.logprobs,
+            json_schema=able.json_schema,
+            top_k=options.local,
+            stream_usage=able.stream_usage,
+        )
         self._elsewhere = options.elsewhere
         self._whole = options.abilities == Abilities()
         headers = ((b"content-type", b"application/json"), *options.headers)

@@ -33,6 +33,7 @@ def test_it_describes_every_public_endpoint():
         "POST /v1/chat/completions",
         "POST /v1/completions",
         "POST /v1/embeddings",
+        "POST /v1/messages",
         "GET /v1/models",
         "GET /v1/models/{id}",
         "GET /health",
@@ -55,11 +56,11 @@ def test_every_example_of_a_request_is_valid_against_its_schema():
             content = operation["requestBody"]["content"]["application/json"]
             assert is_valid(content["schema"]["$ref"].rpartition("/")[2], content["example"])
             checked += 1
-    assert checked == 3
+    assert checked == 4
 
 
 def test_calls_for_text_may_be_streamed():
-    for path in ("/v1/chat/completions", "/v1/completions"):
+    for path in ("/v1/chat/completions", "/v1/completions", "/v1/messages"):
         assert set(DESCRIPTION["paths"][path]["post"]["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
 
 

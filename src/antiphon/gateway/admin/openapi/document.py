@@ -8,16 +8,18 @@ import msgspec
 from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
-from antiphon.gateway.admin.openapi import answers, requests
+from antiphon.gateway.admin.openapi import answers, anthropic, requests
 
 Json = dict[str, Any]
 """A part of the document. OpenAPI defines its shape, so no types of ours stand between."""
 
 INFO = """\
-One endpoint in front of every language model that a team has, in OpenAI's dialect: point an OpenAI client at `/v1` of this server.
+One endpoint in front of every language model that a team has, in the dialects of OpenAI and Anthropic: point an OpenAI client at
+`/v1` of this server, or an Anthropic client at its root.
 
-Errors have one shape everywhere, and each answer to a call carries its request id in the header `x-request-id`. Where the operator
-has configured keys, send one as `Authorization: Bearer KEY`.
+Errors have one shape everywhere but in Anthropic's endpoint, which has that of its dialect, and each answer to a call carries its
+request id in the header `x-request-id`. Where the operator has configured keys, send one as `Authorization: Bearer KEY` or, as
+Anthropic's clients do, as `x-api-key: KEY`.
 """
 
 MODEL = "smollm2-135m-instruct"
@@ -26,6 +28,9 @@ TYPES = (
     requests.ChatCompletionRequest,
     requests.CompletionRequest,
     requests.EmbeddingRequest,
+    anthropic.MessagesRequest,
+    anthropic.MessageAnswer,
+    anthropic.MessageEvent,
     answers.ChatCompletion,
     answers.ChatCompletionChunk,
     answers.Completion,
@@ -72,7 +77,7 @@ def document() -> bytes:
             "servers": [{"url": "/", "description": "This server"}],
             "security": [{"key": []}, {}],
             "tags": [
-                {"name": "Models", "description": "Calls to models, in OpenAI's dialect."},
+                {"name": "Models", "description": "Calls to models, in the dialects of OpenAI and Anthropic."},
                 {"name": "Operations", "description": "For those who run the server."},
             ],
             "paths": _model_paths() | _operation_paths(),
@@ -115,6 +120,10 @@ def _model_paths() -> Json:
         "/v1/embeddings": {
             "post": _call("createEmbedding", "Turn texts into vectors", "EmbeddingRequest", texts)
             | _answers(_json("EmbeddingList"), CALL)
+        },
+        "/v1/messages": {
+            "post": _call("createMessage", "Answer a conversation, in Anthropic's dialect", "MessagesRequest", conversation)
+            | _answers(_either("MessageAnswer", "MessageEvent"), CALL)
         },
         "/v1/models": {"get": _look("listModels", "List the models", "Models") | _answers(_json("ModelList"), (401,))},
         "/v1/models/{id}": {
