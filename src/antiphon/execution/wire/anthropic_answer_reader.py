@@ -14,7 +14,7 @@ from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.openai import UNREADABLE, Decoded
-from antiphon.execution.wire.openai_fields import Count
+from antiphon.execution.wire.openai_fields import NULL, Count
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
@@ -82,7 +82,7 @@ class _Message(msgspec.Struct):
     content: list[_Block] | None = None
     stop_reason: str | None = None
     stop_sequence: str | None = None
-    usage: _Usage | None = None
+    usage: msgspec.Raw = NULL
     error: Any = None
 
 
@@ -92,10 +92,11 @@ class _Event(msgspec.Struct):
     message: _Message | None = None
     content_block: _Block | None = None
     delta: _Delta | None = None
-    usage: _Usage | None = None
+    usage: msgspec.Raw = NULL
     error: Any = None
 
 
+_decode_usage = msgspec.json.Decoder(_Usage | None).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
 _decode_message = msgspec.json.Decoder(_Message).decode
 
@@ -196,8 +197,12 @@ class AnswerReader:
                 return [neutral.ToolArguments(0, self._calls[index], text)]
         return []
 
-    def _count(self, usage: _Usage | None) -> None:
+    def _count(self, raw: msgspec.Raw) -> None:
         """Keep what was counted last of each; all counts are of the answer so far."""
+        try:
+            usage = _decode_usage(raw)
+        except msgspec.ValidationError:
+            return  # what is no count is not told on
         if usage is None:
             return
         known = self._usage or _Usage()

@@ -178,7 +178,7 @@ def decode_request(body: bytes) -> chat.ChatRequest:
     tools = [_tool(raw, f"tools[{place}]") for place, raw in enumerate(read.tools or ())]
     tools, choice = _choice(tools, read.tool_choice)
     length = read.max_completion_tokens if read.max_completion_tokens is not None else read.max_tokens
-    stop = (read.stop,) if isinstance(read.stop, str) else tuple(read.stop or ())
+    stops = [read.stop] if isinstance(read.stop, str) else read.stop or []
     return chat.ChatRequest(
         dialect=DIALECT,
         model=read.model,
@@ -190,7 +190,7 @@ def decode_request(body: bytes) -> chat.ChatRequest:
         temperature=read.temperature,
         top_p=read.top_p,
         top_k=read.top_k,
-        stop=stop,
+        stop=tuple(stop for stop in stops if stop),
         n=read.n,
         seed=read.seed,
         presence_penalty=read.presence_penalty,
@@ -289,7 +289,14 @@ def _message(read: _Message, place: str) -> chat.Message:
             )
             return chat.Message("tool", (chat.ToolResult(read.tool_call_id, parts),), name, place)
         case "system" | "developer" | "user":
-            return chat.Message(read.role, tuple(_content(read, place)), name, place)
+            content = tuple(_content(read, place))
+            if read.role != "user" and not all(isinstance(part, chat.Text) for part in content):
+                raise InvalidRequest(
+                    f"`{place}.content` of role {read.role} is not text alone",
+                    remedy="give parts of type text",
+                    param=f"{place}.content",
+                )
+            return chat.Message(read.role, content, name, place)
     raise one_of(f"{place}.role", read.role, "system, developer, user, assistant, tool")
 
 

@@ -311,7 +311,7 @@ def test_an_error_inside_a_stream_for_openai() -> None:
         seen_by_openai(raw)
 
 
-ANSWER = [
+ANSWER: list[dict[str, Any]] = [
     {
         "type": "message_start",
         "message": {
@@ -383,6 +383,12 @@ def test_the_usage_chunk_is_only_for_those_who_asked() -> None:
     raw = openai_chat.AnswerWriter("mine", "r1").write(read_anthropic(named(*ANSWER)))
     assert b'"usage"' not in raw
     assert raw.endswith(DONE)
+
+
+def test_an_absurd_count_of_anthropic_is_none() -> None:
+    absurd = {**ANSWER[-2], "usage": {"output_tokens": -1}}
+    counted = [event for event in read_anthropic(named(*ANSWER[:-2], absurd, ANSWER[-1])) if isinstance(event, neutral.Counted)]
+    assert counted == [neutral.Counted(Usage(8, 1, 9, 3))]
 
 
 def test_a_stream_of_anthropic_that_breaks_off() -> None:

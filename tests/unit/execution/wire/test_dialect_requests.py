@@ -59,7 +59,7 @@ def test_settings_have_their_names() -> None:
         **common, stop="a", user="u", max_completion_tokens=7, metadata={"x": "y"}, seed=None, n=1, logit_bias={}
     )
     assert from_openai == {**to_anthropic(), **common, "stop_sequences": ["a"], "metadata": {"user_id": "u"}, "max_tokens": 7}
-    assert to_anthropic(stop=["a", "b"], max_tokens=9) == {**to_anthropic(), "stop_sequences": ["a", "b"], "max_tokens": 9}
+    assert to_anthropic(stop=["a", "", "b"], max_tokens=9) == {**to_anthropic(), "stop_sequences": ["a", "b"], "max_tokens": 9}
 
 
 def test_the_name_of_the_length_is_the_servers() -> None:
@@ -427,6 +427,7 @@ def calling(arguments: Any) -> dict[str, Any]:
         ({"response_format": {"type": "xml"}}, "response_format.type"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"stop": 5}, "stop"),
+        ({"messages": [{"role": "system", "content": [{"type": "image_url", "image_url": "https://x"}]}]}, "messages[0].content"),
     ],
 )
 def test_a_wrong_openai_request_is_refused_by_field(fields: dict[str, Any], param: str) -> None:

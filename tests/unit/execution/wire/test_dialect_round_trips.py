@@ -1,17 +1,21 @@
 """What is translated into another dialect and back means what it meant."""
 
 import json
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.execution.wire import anthropic, openai_chat
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat import ChatAbilities
+from antiphon.transport import sse
 
 CASES = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+FEWER = settings(CASES, max_examples=100)
 ABLE = ChatAbilities(reasoning="adaptive", documents=True, top_k=True, system_anywhere=True)
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 NAME = st.sampled_from(["weather", "time-of_day", "f"])
@@ -154,6 +158,103 @@ def test_a_request_of_anthropic_means_the_same_behind_openai(asked: dict[str, An
     assert json.loads(again) == json.loads(there)
 
 
+OPENAI_TEXT = st.builds(lambda text: {"type": "text", "text": text}, TEXT)
+OPENAI_IMAGE = st.builds(
+    lambda url: {"type": "image_url", "image_url": {"url": url}},
+    st.sampled_from(["https://example.com/a.png", "data:image/png;base64,aGk="]),
+)
+FUNCTION = st.builds(
+    lambda name, properties, rest: {
+        "type": "function",
+        "function": {"name": name, "parameters": {"type": "object", "properties": properties}, **rest},
+    },
+    NAME,
+    OBJECT,
+    some(description=TEXT, strict=st.booleans()),
+)
+
+
+@st.composite
+def openai_requests(draw: st.DrawFn) -> dict[str, Any]:
+    """Requests in the very form that is written, but for the number of neighbouring messages of one role."""
+    messages: list[dict[str, Any]] = []
+    if draw(st.booleans()):
+        messages.append({"role": "system", "content": draw(TEXT)})
+    for turn in range(draw(st.integers(1, 3))):
+        parts = draw(st.lists(OPENAI_TEXT | OPENAI_IMAGE, min_size=2, max_size=3))
+        messages.append({"role": "user", "content": draw(TEXT | st.just(parts))})
+        calls = [
+            {
+                "id": f"call_{turn}_{number}",
+                "type": "function",
+                "function": {"name": draw(NAME), "arguments": json.dumps(draw(OBJECT))},
+            }
+            for number in range(draw(st.integers(0, 2)))
+        ]
+        if calls:
+            messages.append({"role": "assistant", "content": draw(st.none() | TEXT), "tool_calls": calls})
+            messages += [{"role": "tool", "tool_call_id": call["id"], "content": draw(TEXT)} for call in calls]
+        messages.append({"role": "assistant", "content": draw(TEXT)})
+    messages.append({"role": "user", "content": draw(TEXT)})
+    settings_of = some(
+        temperature=st.floats(0, 1),
+        top_p=st.floats(0, 1),
+        stop=st.lists(TEXT, min_size=1, max_size=3),
+        user=TEXT,
+        reasoning_effort=st.sampled_from(["none", "low", "medium", "high", "xhigh", "max"]),
+        response_format=st.builds(
+            lambda schema: {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}, OBJECT
+        ),
+    )
+    asked = {"model": draw(TEXT), "max_tokens": draw(st.integers(1, 999)), "messages": messages, **draw(settings_of)}
+    if draw(st.booleans()):
+        asked |= {"stream": True, "stream_options": {"include_usage": True}}
+    tools = draw(st.lists(FUNCTION, max_size=2))
+    if tools:
+        named = {"type": "function", "function": {"name": "f"}}
+        asked["tools"] = tools
+        asked |= draw(st.sampled_from([{}, {"tool_choice": "required"}, {"tool_choice": "none"}, {"tool_choice": named}]))
+        if "tool_choice" in asked and asked["tool_choice"] != "none":
+            asked |= draw(some(parallel_tool_calls=st.booleans()))
+    return asked
+
+
+@FEWER
+@given(openai_requests())
+def test_a_request_of_openai_is_the_same_behind_anthropic(asked: dict[str, Any]) -> None:
+    there = anthropic.encode_request(openai_chat.decode_request(json.dumps(asked).encode()), ABLE)
+    back = openai_chat.encode_request(anthropic.decode_request(there), ABLE)
+    assert json.loads(back) == asked
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every place inside of a JSON value: what holds it, and under which key."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+    return [place for key in keys for place in [(value, key), *places(value[key])]]
+
+
+def mutated(value: Any, data: st.DataObject) -> bytes:
+    """The JSON of a value with something else in one place."""
+    copy = json.loads(json.dumps(value))
+    holder, key = data.draw(st.sampled_from(places(copy)))
+    holder[key] = data.draw(JSON | st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([[], {}, [{}], "", -1]))
+    return json.dumps(copy).encode()
+
+
+@FEWER
+@given(requests(), st.data())
+def test_a_wrong_request_of_anthropic_is_refused_and_nothing_else(asked: dict[str, Any], data: st.DataObject) -> None:
+    with suppress(InvalidRequest):
+        openai_chat.encode_request(anthropic.decode_request(mutated(asked, data)), ABLE)
+
+
+@FEWER
+@given(openai_requests(), st.data())
+def test_a_wrong_request_of_openai_is_refused_and_nothing_else(asked: dict[str, Any], data: st.DataObject) -> None:
+    with suppress(InvalidRequest):
+        anthropic.encode_request(openai_chat.decode_request(mutated(asked, data)), ABLE)
+
+
 CONTENT = st.tuples(
     st.lists(st.builds(lambda text: {"type": "thinking", "thinking": text, "signature": "s"}, TEXT), max_size=2),
     st.lists(st.builds(lambda text: {"type": "text", "text": text}, TEXT), max_size=2),
@@ -206,6 +307,28 @@ def test_a_streamed_answer_says_what_a_whole_one_does(answer: dict[str, Any], da
     assert theirs.end() == ours.end() == []
     back = anthropic.write_whole(ours_read, "m", "r")[1]
     assert said(json.loads(back)) == said(answer)
+
+
+@FEWER
+@given(answers(), st.data())
+def test_a_wrong_answer_is_the_servers_fault_and_nothing_else(answer: dict[str, Any], data: st.DataObject) -> None:
+    events = anthropic.read_whole(json.dumps(answer).encode())
+    with suppress(UpstreamBroken):
+        openai_chat.write_whole(anthropic.read_whole(mutated(answer, data)), "m", "r")
+    with suppress(UpstreamBroken):
+        there = json.loads(openai_chat.write_whole(events, "m", "r")[1])
+        anthropic.write_whole(openai_chat.read_whole(mutated(there, data)), "m", "r")
+    for reader, raw in (
+        (anthropic.AnswerReader(), anthropic.AnswerWriter("m", "r").write(events)),
+        (openai_chat.AnswerReader(), openai_chat.AnswerWriter("m", "r", wants_usage=True).write(events)),
+    ):
+        chunks = [json.loads(event.data) for event in sse.parse(raw) if event.data != "[DONE]"]
+        place = data.draw(st.integers(0, len(chunks) - 1))
+        wrong = [mutated(chunk, data) if at == place else json.dumps(chunk).encode() for at, chunk in enumerate(chunks)]
+        with suppress(UpstreamBroken):
+            read = [event for chunk in wrong for event in reader.feed(sse.encode(chunk))]
+            for writer in (anthropic.AnswerWriter("m", "r"), openai_chat.AnswerWriter("m", "r", wants_usage=True)):
+                writer.write([*read, *reader.end()])
 
 
 def cut(event: neutral.Event, data: st.DataObject) -> list[neutral.Event]:
