@@ -264,8 +264,8 @@ def _part(raw: msgspec.Raw, path: str) -> chat.Part:
                 )
             return chat.ToolCall(call, name, bytes(block.input).decode(), cache)
         case _Block(type="tool_result", tool_use_id=str() as call):
-            parts = [part for part in _parts(block.content or "", f"{path}.content") if _may_be_result(part, path)]
-            return chat.ToolResult(call, tuple(parts), bool(block.is_error), cache)  # type: ignore[arg-type] # judged above
+            parts = tuple(_result(part, path) for part in _parts(block.content or "", f"{path}.content"))
+            return chat.ToolResult(call, parts, bool(block.is_error), cache)
         case _Block(type="thinking", thinking=str() as text):
             return chat.Thinking(text, block.signature or "")
         case _Block(type="redacted_thinking", data=str() as data):
@@ -275,9 +275,9 @@ def _part(raw: msgspec.Raw, path: str) -> chat.Part:
     raise missing(path)
 
 
-def _may_be_result(part: chat.Part, path: str) -> bool:
-    if isinstance(part, chat.Text | chat.Image | chat.Document | chat.Foreign):
-        return True
+def _result(part: chat.Part, path: str) -> chat.ResultPart:
+    if isinstance(part, chat.ResultPart):
+        return part
     raise InvalidRequest(
         f"`{path}.content` holds what no result can", remedy="give text, images or documents", param=f"{path}.content"
     )

@@ -88,11 +88,14 @@ class Foreign(msgspec.Struct, frozen=True, tag=True):
     raw: msgspec.Raw
 
 
+ResultPart = Text | Image | Document | Foreign
+
+
 class ToolResult(msgspec.Struct, frozen=True, tag=True):
     """What a tool gave back."""
 
     call_id: str
-    parts: tuple[Text | Image | Document | Foreign, ...] = ()
+    parts: tuple[ResultPart, ...] = ()
     is_error: bool = False
     cache: str = ""
 

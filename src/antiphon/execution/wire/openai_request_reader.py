@@ -284,10 +284,7 @@ def _message(read: _Message, place: str) -> chat.Message:
         case "tool":
             if not read.tool_call_id:
                 raise missing(f"{place}.tool_call_id")
-            parts = tuple(
-                part for part in _content(read, place) if isinstance(part, chat.Text | chat.Image | chat.Document | chat.Foreign)
-            )
-            return chat.Message("tool", (chat.ToolResult(read.tool_call_id, parts),), name, place)
+            return chat.Message("tool", (chat.ToolResult(read.tool_call_id, _of_tool(read, place)),), name, place)
         case "system" | "developer" | "user":
             content = tuple(_content(read, place))
             if read.role != "user" and not all(isinstance(part, chat.Text) for part in content):
@@ -308,6 +305,16 @@ def _content(read: _Message, place: str) -> list[chat.Part]:
     if isinstance(read.content, str):
         return [chat.Text(read.content)] if read.content else []
     return [_part(part, f"{place}.content[{at}]") for at, part in enumerate(read.content or ())]
+
+
+def _of_tool(read: _Message, place: str) -> tuple[chat.ResultPart, ...]:
+    parts: list[chat.ResultPart] = []
+    for at, part in enumerate(_content(read, place)):
+        if not isinstance(part, chat.ResultPart):
+            path = f"{place}.content[{at}]"
+            raise InvalidRequest(f"`{path}` is not what a tool can give back", remedy="give parts of type text", param=path)
+        parts.append(part)
+    return tuple(parts)
 
 
 def _of_assistant(read: _Message, place: str) -> list[chat.Part]:

@@ -18,6 +18,7 @@ TOOL: dict[str, Any] = {
     "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
 FUNCTION = {"type": "function", "function": {"name": "weather", "description": "tells it", "parameters": TOOL["input_schema"]}}
+RESULT = {"type": "tool_result", "tool_use_id": "b"}
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
 
 
@@ -383,6 +384,7 @@ def test_a_length_must_come_from_somewhere() -> None:
         ({"messages": [assistant({"type": "tool_use", "id": "a", "input": {}})]}, "messages[0].content[0].name"),
         ({"messages": [user({"type": "tool_result"})]}, "messages[0].content[0].tool_use_id"),
         ({"messages": [assistant({"type": "tool_result", "tool_use_id": "a"})]}, "messages[0].content"),
+        ({"messages": [user({"type": "tool_result", "tool_use_id": "a", "content": [RESULT]})]}, "messages[0].content[0].content"),
         ({"system": [IMAGE]}, "system[0]"),
         ({"tools": [{"name": "a"}]}, "tools[0].input_schema"),
         ({"tools": [{"name": "a", "input_schema": []}]}, "tools[0].input_schema"),
@@ -426,6 +428,10 @@ def calling(arguments: Any) -> dict[str, Any]:
         ({"tool_choice": "some"}, "tool_choice"),
         ({"response_format": {"type": "xml"}}, "response_format.type"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
+        (
+            {"messages": [{"role": "tool", "tool_call_id": "a", "content": [{"type": "refusal", "refusal": "x"}]}]},
+            "messages[0].content[0]",
+        ),
         ({"stop": 5}, "stop"),
         ({"messages": [{"role": "system", "content": [{"type": "image_url", "image_url": "https://x"}]}]}, "messages[0].content"),
     ],
