@@ -39,10 +39,10 @@ class Recorded(Gateway):
         return sum(float(line.split()[-1]) for line in self.get("/metrics").splitlines() if line.startswith(name))
 
 
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+@pytest.fixture(scope="module", params=[1, 4])
+def gateway(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     with MockUpstream() as upstream:
-        running = Recorded(tmp_path_factory.mktemp("records"), upstream, workers=2)
+        running = Recorded(tmp_path_factory.mktemp("records"), upstream, workers=request.param)
         yield running
         assert running.stop() == 0
 

@@ -15,8 +15,6 @@ import pytest
 from antiphon.testing import Done, Event, Gate, MockUpstream
 from tests.acceptance.gateway import PATIENCE, Gateway, until
 
-WORKERS = 4
-
 pytestmark = pytest.mark.timeout(200)
 
 
@@ -26,9 +24,9 @@ def upstream() -> Iterator[MockUpstream]:
         yield mock
 
 
-@pytest.fixture
-def gateway(upstream: MockUpstream, tmp_path: Path) -> Iterator[Gateway]:
-    running = Gateway(tmp_path, upstream, aliases={"before": "mock-model"}, workers=WORKERS, grace=1)
+@pytest.fixture(params=[1, 4])
+def gateway(request: pytest.FixtureRequest, upstream: MockUpstream, tmp_path: Path) -> Iterator[Gateway]:
+    running = Gateway(tmp_path, upstream, aliases={"before": "mock-model"}, workers=request.param, grace=1)
     yield running
     assert running.stop() == 0
 
@@ -48,7 +46,7 @@ def models(gateway: Gateway) -> set[str]:
 
 
 def agreed(gateway: Gateway, name: str) -> bool:
-    return all(name in models(gateway) for _ in range(8 * WORKERS))
+    return all(name in models(gateway) for _ in range(32))
 
 
 def test_no_call_fails_while_settings_change_and_all_workers_agree(gateway: Gateway) -> None:

@@ -321,3 +321,17 @@ def test_a_slow_caller_holds_the_upstream_back(start: Start, upstream: MockUpstr
     assert upstream.in_flight == 1
     assert pages * 4096 < 200 << 20
     assert all_of(sock).count(b"x" * 100_000) >= total - 1
+
+
+# -- connections that grow too old are replaced, and no stream is cut by it
+
+
+def test_a_stream_outlives_the_age_of_its_connection(start: Start, upstream: MockUpstream) -> None:
+    client = start(upstream, max_connection_age=0.2).client()
+    parts = [step for number in range(10) for step in (Delay(0.1), chunk(str(number)))]
+    upstream.script(Header("content-type", "text/event-stream"), *parts, chunk("", finish_reason="stop"), Done())
+    assert text_of(read(client)) == "0123456789"
+    before = upstream.connections
+    upstream.chat("Hello")
+    assert client.chat.completions.create(model="mock-model", messages=HELLO).choices[0].message.content == "Hello"
+    assert upstream.connections == before + 1
