@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import re
+import stat
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,8 +76,10 @@ def _write_in_place_of_ballast(path: Path, owner: Owner, data: bytes) -> int:
 
 
 def _write(path: Path, owner: Owner, data: bytes) -> int:
-    fd = owner.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    fd = owner.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK)
     try:
+        if not _may_be_read(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "it is no ordinary file")
         fcntl.flock(fd, fcntl.LOCK_EX)
         length = _append(fd, data)
     finally:
@@ -102,19 +105,21 @@ class Revocations:
     def refresh(self) -> bool:
         """Read what is new; whether anything is. One system call where nothing is. Raises SetupError where it cannot be read."""
         try:
-            stat = os.stat(self.path)
+            found = os.stat(self.path)
         except FileNotFoundError:
             known = self._seen is not None
             self._reset()
             return known
         except OSError as error:
             raise self._unreadable(error) from error
-        now = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if not _may_be_read(found.st_mode):
+            raise self._unreadable(OSError(errno.EINVAL, "it is no ordinary file"))
+        now = (found.st_ino, found.st_size, found.st_mtime_ns)
         if now == self._seen:
             return False
         try:
             with self.path.open("rb") as file:
-                data = memoryview(file.read(stat.st_size))
+                data = memoryview(file.read(found.st_size))
         except OSError as error:
             raise self._unreadable(error) from error
         if hashlib.sha256(data[: self.position]).digest() != self._known.digest():
@@ -163,6 +168,11 @@ class Revocations:
         return SetupError(
             f"the revoked keys in {self.path} cannot be read: {error.strerror}", remedy="check the rights of the file"
         )
+
+
+def _may_be_read(mode: int) -> bool:
+    """A pipe or a device could keep its reader for ever."""
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _append(fd: int, data: bytes) -> int:

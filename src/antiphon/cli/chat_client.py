@@ -5,7 +5,7 @@ import socket
 import ssl
 from collections.abc import Generator, Iterator
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -110,18 +110,30 @@ class _Answer(msgspec.Struct):
 Kind = TypeVar("Kind")
 
 
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    """The parts of a server's URL, and its port. Raises ConfigError."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme in {"http", "https"} and parts.hostname and url.isascii() and url.isprintable() and " " not in url:
+            return parts, parts.port
+    except ValueError:  # of a port or an address in brackets
+        pass
+    raise ConfigError(f'"{url}" is not the URL of a server', remedy="give one like http://127.0.0.1:8080", key="url")
+
+
 class ChatClient:
     """Talks to one server. ``url`` is its root or its ``/v1``. Raises ConfigError where that is no URL."""
 
     def __init__(self, url: str, key: str = "", *, silence: float = SILENCE) -> None:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        try:
-            self._port = parts.port
-        except ValueError:
-            self._port = -1
-        if parts.scheme not in {"http", "https"} or not parts.hostname or self._port == -1:
-            raise ConfigError(f'"{url}" is not the URL of a server', remedy="give one like http://127.0.0.1:8080", key="url")
+        parts, self._port = _split(url)
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ConfigError(
+                "the API key holds blanks, line breaks or characters that are not ASCII",
+                remedy="give it as the operator wrote it",
+                key="api_key",
+            )
         self.url = f"{parts.scheme}://{parts.netloc}"
+        assert parts.hostname is not None
         self._host = parts.hostname
         self._secure = parts.scheme == "https"
         path = parts.path.rstrip("/")

@@ -11,6 +11,8 @@ from antiphon.transport.turning_away import TurningAway
 
 log = logging.getLogger(__name__)
 
+PATIENCE = 1.0
+"""Seconds for a worker to take sockets over before another one is asked."""
 RETRY_AFTER = 5.0
 """Seconds after which those that nobody could serve may try again."""
 
@@ -40,31 +42,33 @@ class Cover:
         if orphans:
             self._lent |= absent
             for keeper in workers:
-                if await accepts(keeper, (*keeper.assignment.listen_fds, *orphans)):
+                if await accepts(keeper, (*keeper.assignment.listen_fds, *orphans), PATIENCE):
                     orphans = ()
                     break
-        if orphans == self._stands_for:
+        lost = [keeper for keeper in absent if keeper.lost]
+        stands_for = orphans if lost else ()
+        if stands_for == self._stands_for:
             return
-        await self.close()
-        if absent and orphans:
+        self.close()
+        if stands_for:
             log.error("no worker can be started for some callers or all: they are answered 503 until one can")
-            settings = next(iter(absent)).assignment.planned.settings.server
-            sockets = [sock for sock in self._sockets.listening if sock.fileno() in orphans]
-            self._standing = await stand_in(sockets, settings, NoWorker(retry_after=RETRY_AFTER))
-            self._stands_for = orphans
+            settings = lost[0].assignment.planned.settings.server
+            sockets = [sock for sock in self._sockets.listening if sock.fileno() in stands_for]
+            self._standing = stand_in(sockets, settings, NoWorker(retry_after=RETRY_AFTER))
+            self._stands_for = stands_for
 
-    async def close(self) -> None:
-        """The supervisor answers nobody any more."""
+    def close(self) -> None:
+        """The supervisor takes no more callers."""
         standing, self._standing, self._stands_for = self._standing, None, ()
         if standing is not None:
-            await standing.close()
+            standing.close()
 
 
-async def accepts(keeper: Keeper, listen_fds: tuple[int, ...]) -> bool:
-    """Have a running worker accept on these sockets alone; whether it does so now."""
+async def accepts(keeper: Keeper, listen_fds: tuple[int, ...], patience: float | None = None) -> bool:
+    """Have a running worker accept on these sockets alone; whether it does so now, or within ``patience`` seconds."""
     if not keeper.takes_updates:
         return False
-    error = await keeper.share(listen_fds)
+    error = await keeper.share(listen_fds, patience)
     if error is not None:
         log.warning("%s did not take over its public sockets: %s", keeper.name, error)
     return error is None
@@ -75,5 +79,5 @@ async def _give_back(owner: Keeper, workers: Sequence[Keeper]) -> None:
         rest = tuple(fd for fd in keeper.assignment.listen_fds if fd not in owner.assignment.listen_fds)
         if keeper is owner or rest == keeper.assignment.listen_fds:
             continue
-        if not await accepts(keeper, rest):
+        if not await accepts(keeper, rest, PATIENCE):
             keeper.forgo(rest)

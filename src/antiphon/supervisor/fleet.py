@@ -102,7 +102,7 @@ class Fleet:
         for task in seeing_off:
             task.cancel()
         await asyncio.gather(*seeing_off, return_exceptions=True)
-        await self._cover.close()
+        self._cover.close()
         remaining = set(self._alive)
         while remaining:
             needed = {name for keeper in remaining for name in keeper.assignment.planned.needs}

@@ -22,7 +22,9 @@ from antiphon.supervisor.notice import Notice
 log = logging.getLogger(__name__)
 
 MOMENT = 0.5
-"""Seconds that callers of a process may wait for it to be started again."""
+"""Seconds that callers of a process may wait for it to be started again where another could answer them."""
+LONG = 3.0
+"""The same where none could."""
 
 KILL_MARGIN = 2.0
 """Seconds beyond the grace after which a process that was asked to end is killed."""
@@ -82,7 +84,10 @@ class Keeper:
         self._ready_at = 0.0
         self._takes_updates = False
         self.absent = False
-        """The process has ended and will not be back at once."""
+        """The process has ended and is not back within a ``MOMENT``."""
+        self.lost = False
+        """It cannot be started, or is not back after ``LONG``."""
+        self._late: asyncio.TimerHandle | None = None
         self._asked: dict[tuple[int, int], asyncio.Future[ProcessError | None]] = {}
         """What it has been told and not answered yet, by epoch and number of the share."""
         tell(Notice("starting", self.name))
@@ -92,6 +97,8 @@ class Keeper:
         """End the process: ask, and kill it ``KILL_MARGIN`` seconds after the grace. One that is not ready yet gets no grace."""
         ready = self._ready.is_set()
         self._stopping.set()
+        if self._late is not None:
+            self._late.cancel()
         if self._child is not None and not self._child.ended.done():
             self._set("draining")
             self._child.terminate()
@@ -122,14 +129,16 @@ class Keeper:
         self._set(self.state.state, epoch=epoch)
         return None
 
-    async def share(self, listen_fds: tuple[int, ...]) -> ProcessError | None:
+    async def share(self, listen_fds: tuple[int, ...], patience: float | None = None) -> ProcessError | None:
         """Have the process, which ``takes_updates``, accept on these public sockets alone. None once it does.
+
+        It has ``patience`` seconds, or as many as for an update, but may still do so later.
 
         A process that is started again, also if this one ends meanwhile, is started with them.
         """
         assert self._child is not None
         self.assignment = msgspec.structs.replace(self.assignment, listen_fds=listen_fds)
-        return await self._answer(0, self._child.share(listen_fds))
+        return await self._answer(0, self._child.share(listen_fds), patience)
 
     def forgo(self, listen_fds: tuple[int, ...]) -> None:
         """Have the process accept on these public sockets alone once it is started again."""
@@ -141,14 +150,14 @@ class Keeper:
         if self._child is not None:
             self._child.kill()
 
-    async def _answer(self, epoch: int, share: int) -> ProcessError | None:
+    async def _answer(self, epoch: int, share: int, patience: float | None = None) -> ProcessError | None:
         """What the process says to what it has just been told; None where it did so."""
         assert self._child is not None
         answer: asyncio.Future[ProcessError | None] = asyncio.get_running_loop().create_future()
         self._asked[epoch, share] = answer
         either: set[asyncio.Future[Any]] = {answer, self._child.ended}
         try:
-            done, _ = await asyncio.wait(either, timeout=self._timings.update, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(either, timeout=patience or self._timings.update, return_when=asyncio.FIRST_COMPLETED)
         finally:
             del self._asked[epoch, share]
         if answer not in done:
@@ -165,7 +174,10 @@ class Keeper:
                 self._settle(error)
                 return
             pause = self._backoff.pause(healthy_for=healthy_for, setup=error.setup)
-            self.absent = self.absent or pause > MOMENT or not self._ready.is_set()
+            if pause > MOMENT or not self._ready.is_set():
+                self.absent = self.lost = True
+            elif not self.absent:
+                self._late = asyncio.get_running_loop().call_later(MOMENT, self._be_absent)
             self._set("waiting", pid=0, error=error, detail="")
             self._tell(Notice("failed", self.name, str(error)))
             self._settle(error)
@@ -237,7 +249,7 @@ class Keeper:
             self._set("ready", detail="", epoch=status.epoch or self.assignment.epoch, snapshot=status.snapshot)
             self._ready_at = time.monotonic()
             self._ready.set()
-            self.absent = False
+            self._be_back()
             self._tell(Notice("ready", self.name))
             self._settle(None)
 
@@ -249,6 +261,20 @@ class Keeper:
             self._set(self.state.state, epoch=status.epoch, snapshot=status.snapshot)
         refused = ProcessError(status.message or f"{self.name} refused the new settings", status.code, status.remedy, status.setup)
         answer.set_result(refused if status.state == "refused" else None)
+
+    def _be_absent(self) -> None:
+        self.absent = True
+        self._late = asyncio.get_running_loop().call_later(LONG - MOMENT, self._be_lost)
+        self._changed()
+
+    def _be_lost(self) -> None:
+        self.lost = True
+        self._changed()
+
+    def _be_back(self) -> None:
+        self.absent = self.lost = False
+        if self._late is not None:
+            self._late.cancel()
 
     def _settle(self, error: ProcessError | None) -> None:
         if not self.first.done():

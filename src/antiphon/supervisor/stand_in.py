@@ -14,20 +14,17 @@ from antiphon.transport.turning_away import TurningAway
 log = logging.getLogger(__name__)
 
 
-async def stand_in(sockets: Iterable[socket], settings: ServerSettings, error: CapacityError) -> TurningAway:
+def stand_in(sockets: Iterable[socket], settings: ServerSettings, error: CapacityError) -> TurningAway:
     """Answer 503 with this error on public sockets, until closed.
 
-    While workers accept as well, a caller may reach either. Where the certificate of HTTPS cannot be read any more, nobody is
-    answered, and the log says so.
+    While workers accept as well, a caller may reach either. Where the certificate of HTTPS cannot be read any more, connections are
+    closed at once, and the log says so.
     """
     try:
-        tls = listening_tls(settings)
+        return TurningAway(sockets, lambda: _response(error), listening_tls(settings))
     except ConfigError as failure:
-        log.warning("callers that no worker accepts are not answered: %s", failure)
-        sockets, tls = (), None
-    standing = TurningAway(sockets, lambda: _response(error), tls)
-    await standing.begin()
-    return standing
+        log.warning("callers that no worker accepts are cut off without an answer: %s", failure)
+        return TurningAway(sockets, None)
 
 
 def _response(error: CapacityError) -> bytes:

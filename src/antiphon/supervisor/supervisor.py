@@ -97,7 +97,7 @@ class Supervisor:
 
     async def _drain(self, fleet: Fleet, sockets: PublicSockets) -> None:
         """End all processes in order. Whoever connects meanwhile, or has connected and found no worker yet, is told so."""
-        farewell = await stand_in(sockets.listening, self._settings.server, Draining())
+        farewell = stand_in(sockets.listening, self._settings.server, Draining())
         try:
             await fleet.drain(self._settings.server.grace)
         finally:

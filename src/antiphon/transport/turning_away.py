@@ -11,44 +11,69 @@ LINGER = 0.5
 """Seconds in which a caller reads the answer and closes; what it still sends meanwhile is thrown away."""
 MAX_HEAD = 65536
 """Bytes of a request that are waited for; its body need not have come."""
-BACKLOG = 4096
+BACKLOG = 128
+"""Connections that are taken in one go."""
 
 
 class TurningAway:
     """Accepts on sockets that listen, beside whoever else does, and answers what ``answer`` gives: a whole HTTP response.
 
-    The sockets stay open. Make it on the running loop; Close it in the end.
+    Where that is None a connection is closed at once. The sockets stay open. Make it on the running loop; close it in the end.
     """
 
-    def __init__(self, sockets: Iterable[socket.socket], answer: Callable[[], bytes], tls: ssl.SSLContext | None = None) -> None:
-        self._sockets = tuple(sockets)
+    def __init__(
+        self, sockets: Iterable[socket.socket], answer: Callable[[], bytes] | None, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._answer = answer
         self._tls = tls
-        self._servers: list[asyncio.Server] = []
+        self._loop = asyncio.get_running_loop()
         self._peers: set[_Peer] = set()
-
-    async def begin(self) -> None:
-        """Accept from now on."""
-        loop = asyncio.get_running_loop()
+        self._arriving: set[asyncio.Task[None]] = set()
+        self._sockets = [sock.dup() for sock in sockets]
         for sock in self._sockets:
-            own = sock.dup()
-            own.setblocking(False)
-            server = await loop.create_server(lambda: _Peer(self._peers, self._answer), sock=own, backlog=BACKLOG, ssl=self._tls)
-            self._servers.append(server)
+            sock.setblocking(False)
+            self._loop.add_reader(sock, self._accept, sock)
 
     async def drain(self) -> None:
-        """Take what is in the queues as well, and close."""
+        """Take what is in the queues as well, close, and wait until all have read their answer, but not for long."""
         await asyncio.sleep(0.01)  # a turn in which the loop sees who has connected, and one in which it takes them
-        await self.close()
-
-    async def close(self) -> None:
-        """Accept no more, wait until those that were accepted have read their answer, and end."""
-        for server in self._servers:
-            server.close()
-        if speaking := [peer.gone for peer in self._peers if peer.speaks]:
-            await asyncio.wait(speaking, timeout=LINGER)
+        self.close()
+        deadline = self._loop.time() + LINGER
+        waiting: set[asyncio.Future[None]]
+        while waiting := {*self._arriving, *(peer.gone for peer in self._peers)}:
+            if (left := deadline - self._loop.time()) <= 0:
+                break
+            await asyncio.wait(waiting, timeout=left)
         for peer in list(self._peers):
             peer.cut()
+
+    def close(self) -> None:
+        """Accept no more. Those that were accepted are still answered, within ``PATIENCE`` and ``LINGER``."""
+        for sock in self._sockets:
+            self._loop.remove_reader(sock)
+            sock.close()
+        self._sockets.clear()
+
+    def _accept(self, sock: socket.socket) -> None:
+        # by hand: a server of asyncio's forgets a connection that it accepts in the turn in which it is closed
+        for _ in range(BACKLOG):
+            try:
+                connection, _ = sock.accept()
+            except OSError:  # nobody waits any more, or there is no descriptor left for whoever does
+                return
+            if self._answer is None:
+                connection.close()
+                continue
+            connection.setblocking(False)
+            task = self._loop.create_task(self._welcome(connection, self._answer))
+            self._arriving.add(task)
+            task.add_done_callback(self._arriving.discard)
+
+    async def _welcome(self, connection: socket.socket, answer: Callable[[], bytes]) -> None:
+        try:
+            await self._loop.connect_accepted_socket(lambda: _Peer(self._peers, answer), connection, ssl=self._tls)
+        except OSError:  # it left, or speaks no TLS
+            connection.close()
 
 
 class _Peer(asyncio.Protocol):
@@ -64,11 +89,6 @@ class _Peer(asyncio.Protocol):
         """Done once the connection is closed."""
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def speaks(self) -> bool:
-        """It has sent something, so it waits for an answer or reads it."""
-        return bool(self._head)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)

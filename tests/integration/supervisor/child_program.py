@@ -103,6 +103,8 @@ async def main(child: Child) -> None:
         raise SetupError(f"{child.spec.name} has no legs", remedy="give it legs")
     if Path(child.spec.run_dir, f"broken-{child.spec.name}").exists():  # noqa: ASYNC240 - nothing else runs yet
         raise SetupError(f"{child.spec.name} is broken", remedy="remove the file that says so")
+    while Path(child.spec.run_dir, f"slow-{child.spec.name}").exists():  # noqa: ASYNC240 - nothing else runs yet
+        await asyncio.sleep(0.05)
     if BEHAVIOUR == "crash":
         sys.exit(3)
     if BEHAVIOUR == "never-ready":

@@ -146,3 +146,13 @@ def test_on_a_full_disk_half_of_the_ballast_goes_at_a_time_until_there_is_room(p
     known = Revocations(path)
     known.refresh()
     assert known.digests == {A, B}
+
+
+def test_a_pipe_in_place_of_the_file_keeps_nobody_waiting(path):
+    revoke(path, A)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(SetupError, match="no ordinary file"):
+        Revocations(path).refresh()
+    with pytest.raises(SetupError, match="no ordinary file"):
+        revoke(path, B)

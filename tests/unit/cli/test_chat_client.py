@@ -12,7 +12,7 @@ import pytest
 
 from antiphon.cli import chat_client
 from antiphon.cli.chat_client import ChatClient, ChatRequest, Message
-from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamTimeout, UpstreamUnreachable
+from antiphon.core.errors import AntiphonError, ConfigError, UpstreamBroken, UpstreamTimeout, UpstreamUnreachable
 from tests.integration.transport.certificates import Authority
 
 
@@ -159,3 +159,16 @@ def test_an_error_in_the_middle_of_an_answer_brings_its_remedy() -> None:
     with listening(answer=head + event) as port, pytest.raises(UpstreamBroken) as caught:
         list(ChatClient(f"http://127.0.0.1:{port}").answer(ChatRequest("m", (Message("user", "hi"),), stream=True)))
     assert (caught.value.message, caught.value.remedy) == ("it broke", "mend it")
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://a b", "http://a:99999", "ftp://a", "http://ä"])
+def test_what_is_no_url_is_told(url):
+    with pytest.raises(ConfigError, match="is not the URL of a server"):
+        ChatClient(url)
+
+
+@pytest.mark.parametrize("key", ["sk-one\nsk-two", "sk one", "ключ"])
+def test_a_key_that_fits_into_no_header_is_told_and_not_shown(key):
+    with pytest.raises(ConfigError) as told:
+        ChatClient("http://127.0.0.1:1", key)
+    assert key not in str(told.value)

@@ -11,7 +11,7 @@ from antiphon.bootstrap.doctor.subject import Finding, Subject
 from antiphon.bootstrap.own_trust import untrusted
 from antiphon.bootstrap.run_folders import RunFolder, server_on
 from antiphon.config import ServerSettings
-from antiphon.core.errors import AntiphonError, ConfigError, PortBusy, UpstreamTimeout
+from antiphon.core.errors import AntiphonError, ConfigError, NoWorker, PortBusy, UpstreamTimeout
 from antiphon.core.processes import ServerState
 from antiphon.transport.client import Origin, Route
 from antiphon.transport.holders import holder_of
@@ -55,8 +55,12 @@ def server(subject: Subject) -> Iterator[Finding]:
         return
     base = parts.path.rstrip("/").removesuffix("/v1")
     try:
-        health = _health(ask(origin, f"{base}/health"))
-        if health is None:
+        answer = ask(origin, f"{base}/health")
+        health = _health(answer)
+        if health is None and answer.status == 503 and NoWorker.code.encode() in answer.body:
+            what = f"the server at {origin} has no worker that can be started, and answers every caller 503"
+            yield Finding("server", "error", what, 'see its log, or ask "antiphon doctor" on its machine')
+        elif health is None:
             yield Finding("server", "error", f"what answers at {origin} is not an Antiphon server", "correct --url")
         else:
             yield _readiness(f"Antiphon {health.version} at {origin}", ask(origin, f"{base}/ready"))
@@ -115,7 +119,7 @@ def _state(name: str, state: ServerState) -> Finding:
     if bad:
         told = "; ".join(f"{process.name} is {process.state}{f': {process.error}' if process.error else ''}" for process in bad)
         if state.serving and _without_workers(state):
-            return Finding("port", "error", f"{name}, which answers nobody; {told}", "mend that, then send it SIGHUP")
+            return Finding("port", "error", f"{name}, which answers every caller 503; {told}", "mend that, then send it SIGHUP")
         return Finding("port", "warning" if state.serving else "ok", f"{name}; {told}", "see its log" if state.serving else "")
     restarts = sum(process.restarts for process in state.processes)
     again = f", restarted {restarts} time(s)" if restarts else ""

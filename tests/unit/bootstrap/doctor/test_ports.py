@@ -117,7 +117,7 @@ def test_a_server_without_a_worker_is_not_one_of_a_stranger(stranger, temporary)
     (finding,) = port(at(stranger.port))
     os.close(lock)
     assert finding.status == "error"
-    assert "running Antiphon (pid 77), which answers nobody; worker-0 is waiting: no such file" in finding.found
+    assert "running Antiphon (pid 77), which answers every caller 503; worker-0 is waiting: no such file" in finding.found
 
 
 def test_a_reload_that_was_refused_is_told(stranger, health, temporary):
