@@ -132,7 +132,7 @@ def test_a_key_that_was_revoked_while_no_server_ran_is_refused_from_the_start(tm
     alice = fresh_key(tmp_path, "alice")
     gateway = start(tmp_path, upstream, 1)
     assert gateway.stop() == 0
-    assert "no server" in keys(tmp_path, "revoke", "alice").out
+    assert "no worker" in keys(tmp_path, "revoke", "alice").out
     gateway = start(tmp_path, upstream, 1)
     gateway.server.wait_said("keys that are configured stay revoked: alice")
     caller = Caller(stack, gateway, alice)
