@@ -78,8 +78,7 @@ def _write_in_place_of_ballast(path: Path, owner: Owner, data: bytes) -> int:
 def _write(path: Path, owner: Owner, data: bytes) -> int:
     fd = owner.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK)
     try:
-        if not _may_be_read(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "it is no ordinary file")
+        _check_kind(fd)
         fcntl.flock(fd, fcntl.LOCK_EX)
         length = _append(fd, data)
     finally:
@@ -112,14 +111,11 @@ class Revocations:
             return known
         except OSError as error:
             raise self._unreadable(error) from error
-        if not _may_be_read(found.st_mode):
-            raise self._unreadable(OSError(errno.EINVAL, "it is no ordinary file"))
         now = (found.st_ino, found.st_size, found.st_mtime_ns)
         if now == self._seen:
             return False
         try:
-            with self.path.open("rb") as file:
-                data = memoryview(file.read(found.st_size))
+            data = memoryview(read_bytes(self.path)[: found.st_size])
         except OSError as error:
             raise self._unreadable(error) from error
         if hashlib.sha256(data[: self.position]).digest() != self._known.digest():
@@ -170,9 +166,16 @@ class Revocations:
         )
 
 
-def _may_be_read(mode: int) -> bool:
-    """A pipe or a device could keep its reader for ever."""
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+def read_bytes(path: Path) -> bytes:
+    """All of the file. Raises OSError, also where it is none: a pipe or a device could keep its reader for ever."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        _check_kind(file.fileno())
+        return file.read()
+
+
+def _check_kind(fd: int) -> None:
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        raise OSError(errno.EINVAL, "it is no ordinary file")
 
 
 def _append(fd: int, data: bytes) -> int:

@@ -137,7 +137,7 @@ class Keeper:
         A process that is started again, also if this one ends meanwhile, is started with them.
         """
         assert self._child is not None
-        self.assignment = msgspec.structs.replace(self.assignment, listen_fds=listen_fds)
+        self.forgo(listen_fds)
         return await self._answer(0, self._child.share(listen_fds), patience)
 
     def forgo(self, listen_fds: tuple[int, ...]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from antiphon.bootstrap.doctor.subject import Finding, Subject
-from antiphon.bootstrap.revocations import Revocation, revocations_file
+from antiphon.bootstrap.revocations import Revocation, read_bytes, revocations_file
 
 _SHOWN = 5
 """Lines that are named; the others are counted."""
@@ -15,7 +15,7 @@ def revocations(subject: Subject) -> Iterator[Finding]:
     """Lines that a server passes over, or reads only as far as the digests in them."""
     path = revocations_file(subject.settings.data_dir)
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except FileNotFoundError:
         yield Finding("revocations", "ok", "no key has been revoked")
         return

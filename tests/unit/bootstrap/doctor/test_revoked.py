@@ -1,4 +1,5 @@
 import logging
+import os
 
 import pytest
 
@@ -72,6 +73,13 @@ def test_a_file_that_cannot_be_read(subject, tmp_path):
     revocations_file(str(tmp_path)).mkdir(parents=True)
     finding = the_one(revocations(subject))
     assert (finding.status, "Is a directory" in finding.found, finding.remedy) == ("error", True, "check the rights of the file")
+
+
+def test_a_pipe_in_its_place_keeps_nobody_waiting(subject, file):
+    file.unlink()
+    os.mkfifo(file)
+    finding = the_one(revocations(subject))
+    assert (finding.status, "no ordinary file" in finding.found) == ("error", True)
 
 
 def test_doctor_makes_this_check(subject, file):
