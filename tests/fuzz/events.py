@@ -2,7 +2,7 @@
 
 import random
 
-from antiphon.execution.wire import openai
+from antiphon.execution.wire.openai import passthrough
 from antiphon.transport import sse
 from tests.fuzz import corpus, oracle
 from tests.fuzz.fakes import HandLoop
@@ -50,14 +50,16 @@ def _data(frame: bytes) -> list[str]:
 
 def _read(frame: bytes) -> None:
     """Everything that the gateway does with a frame."""
-    found = openai.chunks(frame)
-    openai.begins(frame)
-    openai.usage_of_stream(frame)
-    kept, _ = openai.without_usage_chunk(frame)
-    same("chunks kept without the usage", len(openai.chunks(kept)), sum(not openai.is_usage_only(chunk) for chunk in found))
-    done = openai.up_to_done(frame)
+    found = passthrough.chunks(frame)
+    passthrough.begins(frame)
+    passthrough.usage_of_stream(frame)
+    kept, _ = passthrough.without_usage_chunk(frame)
+    same(
+        "chunks kept without the usage", len(passthrough.chunks(kept)), sum(not passthrough.is_usage_only(chunk) for chunk in found)
+    )
+    done = passthrough.up_to_done(frame)
     if done is not None and not frame.startswith(done):
         raise Finding("what goes out up to [DONE] is not what came in")
     for chunk in found:
         if chunk is not None and chunk.error is not None:
-            openai.told_error(chunk.error, frame)
+            passthrough.told_error(chunk.error, frame)

@@ -19,7 +19,8 @@ from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.providers import Provider
 from antiphon.execution.translation import translated
-from antiphon.execution.wire import openai as wire
+from antiphon.execution.wire.openai import passthrough as wire
+from antiphon.execution.wire.reading import UNREADABLE, encode
 from antiphon.transport import sse
 from antiphon.transport.client import Exchange
 from antiphon.transport.sse import EventSplitter
@@ -205,7 +206,7 @@ class _WholeAnswer(_Answer):
             if self._encoding:
                 raise msgspec.DecodeError(f"it is encoded as {self._encoding.decode('latin-1')}, which was not asked for")
             usage, error = wire.read_answer(body)
-        except wire.UNREADABLE as unreadable:
+        except UNREADABLE as unreadable:
             self._tell(UpstreamBroken(f"the model's server sent what is not a whole JSON object: {unreadable}"))
             return
         if error:
@@ -322,7 +323,7 @@ class _StreamedAnswer(_Answer):
 
 def _spellings(old: str, new: str) -> tuple[tuple[bytes, bytes], ...]:
     """The field ``model`` as servers write it, each with its replacement."""
-    before, after = wire.encode(old), wire.encode(new)
+    before, after = encode(old), encode(new)
     return ((b'"model":' + before, b'"model":' + after), (b'"model": ' + before, b'"model": ' + after))
 
 

@@ -11,9 +11,10 @@ import msgspec
 from antiphon.core.errors import AntiphonError, UnsupportedParameter, UpstreamRefused
 from antiphon.core.ports import Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
-from antiphon.execution.wire import anthropic, openai_chat
+from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.openai import chat as openai_chat
 
 
 class AnswerReader(Protocol):

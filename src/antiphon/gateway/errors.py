@@ -4,7 +4,9 @@ import math
 
 from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Headers
-from antiphon.execution.wire import anthropic, openai_chat, openai_errors
+from antiphon.execution.wire.anthropic import chat as anthropic
+from antiphon.execution.wire.openai import chat as openai_chat
+from antiphon.execution.wire.openai import errors as openai_errors
 from antiphon.transport.server import Responder
 
 _JSON = (b"content-type", b"application/json")

@@ -23,7 +23,7 @@ from antiphon.core.events import CallFinished
 from antiphon.core.ports import Observer
 from antiphon.core.types import Call
 from antiphon.dispatch.directory import Directory
-from antiphon.execution.wire import openai as wire
+from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.keys import KeyRing
 from antiphon.transport.server import FORWARDED_FOR, Request, Responder

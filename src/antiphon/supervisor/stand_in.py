@@ -8,7 +8,7 @@ from socket import socket
 from antiphon.config.network import listening_tls
 from antiphon.config.settings import ServerSettings
 from antiphon.core.errors import CapacityError, ConfigError
-from antiphon.execution.wire import openai_errors
+from antiphon.execution.wire.openai import errors as openai_errors
 from antiphon.transport.turning_away import TurningAway
 
 log = logging.getLogger(__name__)

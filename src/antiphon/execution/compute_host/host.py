@@ -11,8 +11,8 @@ from antiphon.core.types import Headers
 from antiphon.execution.compute_host.limits import ComputeLimits
 from antiphon.execution.compute_host.queue import EncodeQueue, Job
 from antiphon.execution.compute_host.requests import parse
-from antiphon.execution.wire import openai_errors
 from antiphon.execution.wire.host import Health, HostState
+from antiphon.execution.wire.openai import errors as openai_errors
 from antiphon.transport.server import Request, Responder
 
 _encode = msgspec.json.Encoder().encode

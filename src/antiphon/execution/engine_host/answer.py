@@ -11,8 +11,8 @@ from antiphon.core.types import Headers, Usage
 from antiphon.execution.engine_host.preparation import Prompt, Work
 from antiphon.execution.engine_host.sequence import Piece, TextSequence
 from antiphon.execution.engine_host.shapes import Answered
-from antiphon.execution.wire.openai import DONE
-from antiphon.execution.wire.openai_errors import render
+from antiphon.execution.wire.openai.errors import render
+from antiphon.execution.wire.openai.passthrough import DONE
 from antiphon.transport.server import Responder
 
 BACKLOG = 1 << 20

@@ -28,7 +28,7 @@ from antiphon.execution.engine_host.preparation import Preparation, Work
 from antiphon.execution.engine_host.responses import ModelList, ModelObject
 from antiphon.execution.engine_host.sampling import OPENAI_DEFAULTS, SamplingDefaults
 from antiphon.execution.wire.host import Health, HostState
-from antiphon.execution.wire.openai_errors import render
+from antiphon.execution.wire.openai.errors import render
 from antiphon.transport.server import Request, Responder
 
 MAX_PREPARING = 256

@@ -6,9 +6,10 @@ from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, Prepared, ProviderOptions
 from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.wire import openai as wire
 from antiphon.execution.wire.chat import ChatAbilities
-from antiphon.execution.wire.openai_fields import AskedFields
+from antiphon.execution.wire.openai import passthrough as wire
+from antiphon.execution.wire.openai.fields import AskedFields
+from antiphon.execution.wire.reading import decode_request
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -68,7 +69,7 @@ class OpenAIProvider:
         return f"ask one that does: {', '.join(able[:MAX_SHOWN])}" if able else "no model here does"
 
     def _refuse_what_is_missing(self, call: Call) -> None:
-        asked, has = wire.decode_request(_decode_asked, call.body), self._abilities
+        asked, has = decode_request(_decode_asked, call.body), self._abilities
         format_type = asked.response_format.get("type") if isinstance(asked.response_format, dict) else None
         missing = [
             (name, ability)

@@ -6,8 +6,8 @@ import msgspec
 
 from antiphon.core.errors import UpstreamRefused
 from antiphon.execution.wire.chat_answer import Failed
-from antiphon.execution.wire.openai import UNREADABLE
-from antiphon.execution.wire.openai_errors import status_of
+from antiphon.execution.wire.reading import UNREADABLE
+from antiphon.execution.wire.statuses import status_of
 
 MAX_SHOWN = 2000
 """Characters of a body that is not JSON, or of a message, that are passed on."""

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import ExceptionHandler
 
 from antiphon.core.errors import AntiphonError, EndpointNotFound, InternalError, InvalidRequest, MethodNotAllowed
-from antiphon.execution.wire import openai_errors
+from antiphon.execution.wire.openai import errors as openai_errors
 
 
 def _answer(request: Request, error: AntiphonError, headers: Mapping[str, str] | None = None) -> Response:

@@ -11,9 +11,10 @@ import pytest
 
 from antiphon.core.errors import InvalidRequest, QueueFull, UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
-from antiphon.execution.wire import anthropic, openai_chat
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import Text, Thinking, ToolCall
+from antiphon.execution.wire.openai import chat as openai_chat
 
 DONE = b"data: [DONE]\n\n"
 

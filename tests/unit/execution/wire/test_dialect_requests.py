@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from antiphon.core.errors import InvalidRequest, UnsupportedParameter
-from antiphon.execution.wire import anthropic, openai_chat
+from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import ChatAbilities
+from antiphon.execution.wire.openai import chat as openai_chat
 
 ABLE = ChatAbilities(reasoning="adaptive", documents=True, audio=True, top_k=True, max_tokens=4096)
 ASKED: dict[str, Any] = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "hi"}]}

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
-from antiphon.execution.wire import anthropic, openai_chat
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import ChatAbilities
+from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.transport import sse
 
 CASES = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from antiphon.core import errors
-from antiphon.execution.wire.openai_errors import render, status_of
+from antiphon.execution.wire.openai.errors import render
+from antiphon.execution.wire.statuses import status_of
 
 
 @pytest.mark.parametrize(

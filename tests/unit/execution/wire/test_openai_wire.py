@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.core.types import Usage
-from antiphon.execution.wire import openai as wire
+from antiphon.execution.wire.openai import passthrough as wire
+from antiphon.execution.wire.reading import UNREADABLE
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -104,7 +105,7 @@ def test_a_count_that_is_none_is_no_usage(count: str) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'"x"', b"null", b"{", b"<html>", b'{"a":' * 100_000 + b"1" + b"}" * 100_000])
 def test_what_is_no_whole_object_is_unreadable(body: bytes) -> None:
-    with pytest.raises(wire.UNREADABLE):
+    with pytest.raises(UNREADABLE):
         wire.read_answer(body)
 
 

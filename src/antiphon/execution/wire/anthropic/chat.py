@@ -1,9 +1,9 @@
 """Anthropic's Messages dialect in full: requests and answers, read into the form that belongs to no vendor and written from it."""
 
-from antiphon.execution.wire.anthropic_answer_reader import AnswerReader, read_whole
-from antiphon.execution.wire.anthropic_answer_writer import AnswerWriter, render_error, write_whole
-from antiphon.execution.wire.anthropic_request_reader import DIALECT, decode_request
-from antiphon.execution.wire.anthropic_request_writer import encode_request
+from antiphon.execution.wire.anthropic.answer_reader import AnswerReader, read_whole
+from antiphon.execution.wire.anthropic.answer_writer import AnswerWriter, render_error, write_whole
+from antiphon.execution.wire.anthropic.request_reader import DIALECT, decode_request
+from antiphon.execution.wire.anthropic.request_writer import encode_request
 from antiphon.execution.wire.said_errors import read_error
 
 __all__ = [

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
-from antiphon.execution.wire import chat, openai
-from antiphon.execution.wire.anthropic_request_reader import DIALECT
+from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire.anthropic.request_reader import DIALECT
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 
 MIN_BUDGET = 1024
@@ -48,7 +48,7 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     }
     body = {name: value for name, value in told.items() if value is not None}
     body.update(chat.own_fields(request, DIALECT))
-    return openai.encode(body)
+    return reading.encode(body)
 
 
 def _refuse(request: ChatRequest) -> None:

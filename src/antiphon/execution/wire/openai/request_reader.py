@@ -10,8 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
-from antiphon.execution.wire import chat, openai
-from antiphon.execution.wire.openai_fields import NULL
+from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
 DIALECT = "openai"
@@ -170,7 +170,7 @@ _decode_tool = msgspec.json.Decoder(_Tool).decode
 
 def decode_request(body: bytes) -> chat.ChatRequest:
     """Raises InvalidRequest, naming the field."""
-    read = openai.decode_request(_decode, body)
+    read = reading.decode_request(_decode, body)
     fields = _decode_fields(body)
     others = {name: raw for name, raw in fields.items() if name not in _Request.__struct_fields__ and not _asks_nothing(name, raw)}
     if not read.messages:
@@ -358,7 +358,7 @@ def _part(read: _Part, path: str) -> chat.Part:
         case _Part(type="file", file=_File() as file):
             if file.file_id:
                 return chat.Foreign(
-                    DIALECT, "file", msgspec.Raw(openai.encode({"type": "file", "file": {"file_id": file.file_id}}))
+                    DIALECT, "file", msgspec.Raw(reading.encode({"type": "file", "file": {"file_id": file.file_id}}))
                 )
             kind, data = _of_data_url(file.file_data or "")
             if not data:

@@ -1,27 +1,21 @@
 """OpenAI's dialect, read no further than a gateway must: which model, streamed or not, what was used, where the text begins."""
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
 from antiphon.core.errors import InvalidRequest, UpstreamRefused
 from antiphon.core.types import Usage
-from antiphon.execution.wire.openai_fields import Answer, Chunk, OddAnswer, RequestHead, UsageFields
-from antiphon.execution.wire.wrong_values import WrongValue
+from antiphon.execution.wire.openai.fields import Answer, Chunk, OddAnswer, RequestHead, UsageFields
+from antiphon.execution.wire.reading import UNREADABLE, decode_request, encode
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises for what is not the JSON that was expected; RecursionError is msgspec's word for too deep nesting."""
-
-Decoded = TypeVar("Decoded")
-
 _decode_head = msgspec.json.Decoder(RequestHead).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-encode = msgspec.json.Encoder().encode
 _COUNTS = re.compile(rb'"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})')
 """An object of numbers and of objects of numbers, which is what usage is made of."""
 _MODEL = re.compile(rb'"model"\s*:\s*')
@@ -40,25 +34,6 @@ def parse_head(body: bytes) -> RequestHead:
     if not head.model:
         raise InvalidRequest("the field `model` is empty", param="model", remedy="name a model that GET /v1/models lists")
     return head
-
-
-def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
-    """What ``decode`` makes of a request's body. Raises InvalidRequest, naming the field where it can be told."""
-    try:
-        return decode(body)
-    except msgspec.ValidationError as error:
-        raise _invalid_field(error) from error
-    except RecursionError as error:
-        raise InvalidRequest("the request body is nested too deeply", remedy="send at most some hundred levels") from error
-    except UNREADABLE as error:
-        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
-
-
-def _invalid_field(error: msgspec.ValidationError) -> InvalidRequest:
-    wrong = WrongValue.of(error)
-    if wrong.missing == "model" and not wrong.place:
-        return InvalidRequest("the field `model` is missing", param="model", remedy="name a model that GET /v1/models lists")
-    return wrong.error()
 
 
 def with_model(body: bytes, asked: str, wanted: str) -> bytes:

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
-from antiphon.execution.wire import chat, openai, openai_errors
+from antiphon.execution.wire import chat, reading, statuses
 from antiphon.execution.wire import chat_answer as neutral
-from antiphon.execution.wire.anthropic_answer_reader import STATUSES
+from antiphon.execution.wire.anthropic.answer_reader import STATUSES
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.execution.wire.wrong_values import is_object
@@ -181,7 +181,7 @@ def write_whole(events: Iterable[Event], model: str, request_id: str) -> tuple[i
         "stop_sequence": stop,
         "usage": _usage(answer.counted),
     }
-    return 200, openai.encode(body)
+    return 200, reading.encode(body)
 
 
 def _block(part: neutral.AnswerPart, *, cut: bool) -> dict[str, Any]:
@@ -233,13 +233,13 @@ def _usage(counted: neutral.Counted | None) -> dict[str, Any]:
 
 def render_error(error: AntiphonError, request_id: str) -> tuple[int, bytes]:
     """HTTP status and body. Of what another dialect's server refused, its own words are kept."""
-    mine = neutral.Failed(openai_errors.status_of(error), str(error))
+    mine = neutral.Failed(statuses.status_of(error), str(error))
     failed = of_refused(error) if isinstance(error, UpstreamRefused) else mine
     status = 529 if failed.status == 503 else failed.status
     kind = _TYPES.get(status) or ("invalid_request_error" if status < 500 else "api_error")
     told = {"type": "error", "error": {"type": kind, "message": failed.message}, "request_id": request_id}
-    return status, openai.encode(told)
+    return status, reading.encode(told)
 
 
 def _named(name: str, told: Any) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), openai.encode(told))
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), reading.encode(told))

@@ -7,9 +7,9 @@ and the thoughts of earlier answers for servers that do not take them back. That
 from collections.abc import Iterable
 from typing import Any
 
-from antiphon.execution.wire import chat, openai
+from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
-from antiphon.execution.wire.openai_request_reader import DIALECT
+from antiphon.execution.wire.openai.request_reader import DIALECT
 
 _SCHEMA_NAME = "answer"
 """OpenAI wants a name for the schema of an answer; others have none."""
@@ -28,7 +28,7 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
         if request.wants_usage and abilities.stream_usage:
             body["stream_options"] = {"include_usage": True}
     body.update(chat.own_fields(request, DIALECT))
-    return openai.encode(body)
+    return reading.encode(body)
 
 
 def _of_sampling(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:

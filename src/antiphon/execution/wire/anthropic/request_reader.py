@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
-from antiphon.execution.wire import chat, openai
-from antiphon.execution.wire.openai_fields import NULL
+from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
 DIALECT = "anthropic"
@@ -133,7 +133,7 @@ _MODES: dict[str, Any] = {"auto": "auto", "any": "required", "tool": "tool", "no
 
 def decode_request(body: bytes) -> chat.ChatRequest:
     """Raises InvalidRequest, naming the field."""
-    read = openai.decode_request(_decode, body)
+    read = reading.decode_request(_decode, body)
     others = {
         name: raw for name, raw in _decode_fields(body).items() if name not in _Request.__struct_fields__ and raw not in _NOTHING
     }
@@ -206,7 +206,7 @@ def _tool(raw: msgspec.Raw, place: str) -> chat.Tool:
         if name not in (*_Tool.__struct_fields__, *_TOOL_HINTS) and value not in _NOTHING
     }
     if tool.allowed_callers not in (None, ["direct"]):
-        extra["allowed_callers"] = msgspec.Raw(openai.encode(tool.allowed_callers))
+        extra["allowed_callers"] = msgspec.Raw(reading.encode(tool.allowed_callers))
     return chat.Tool(tool.name, tool.description or "", tool.input_schema, tool.strict, _lifetime(tool.cache_control), extra)
 
 

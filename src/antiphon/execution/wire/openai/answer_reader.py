@@ -11,9 +11,11 @@ import msgspec
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
-from antiphon.execution.wire import openai
+from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.openai_fields import NULL, UsageFields
+from antiphon.execution.wire.openai import passthrough
+from antiphon.execution.wire.openai.fields import UsageFields
+from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.execution.wire.wrong_values import is_object
 from antiphon.transport import sse
@@ -136,7 +138,7 @@ class AnswerReader:
             fields = _decode_usage(raw)
         except msgspec.ValidationError:
             return  # what is no count is not told on
-        usage = openai.usage_from(fields)
+        usage = passthrough.usage_from(fields)
         if fields is not None and usage is not None:
             details = fields.prompt_tokens_details
             self._counted = neutral.Counted(usage, (details.cache_write_tokens or 0) if details is not None else 0)
@@ -157,7 +159,7 @@ def read_whole(body: bytes) -> list[Event]:
 def _decoded(data: bytes) -> _Answer:
     try:
         return _decode(data)
-    except openai.UNREADABLE as error:
+    except reading.UNREADABLE as error:
         raise UpstreamBroken(f"the model's server sent what is no answer of OpenAI's chat endpoint: {error}") from error
 
 
@@ -246,7 +248,7 @@ class _ReadChoice:
         place = self._place_of(told, function.name or "")
         call = self._calls[place]
         arguments = function.arguments
-        text = arguments if isinstance(arguments, str) else "" if arguments is None else openai.encode(arguments).decode()
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else reading.encode(arguments).decode()
         began = bool(call.name)
         if function.name and not began:
             call.name = function.name

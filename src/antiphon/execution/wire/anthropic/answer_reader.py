@@ -13,9 +13,9 @@ from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.openai import UNREADABLE, Decoded
-from antiphon.execution.wire.openai_fields import NULL, Count
+from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
 from antiphon.execution.wire.said_errors import said
+from antiphon.execution.wire.wrong_values import Decoded
 from antiphon.transport import sse
 
 _REASONS = {

@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 
 from antiphon.core.errors import AntiphonError, UpstreamRefused
-from antiphon.execution.wire import chat, openai, openai_errors
+from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.openai import errors as openai_errors
+from antiphon.execution.wire.openai import passthrough
 from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.transport import sse
 
@@ -79,12 +81,12 @@ class AnswerWriter:
                 finish = {"index": event.index, "delta": {}, "finish_reason": _REASONS.get(event.reason, "stop")}
                 return opening + self._choice(finish)
             case neutral.Counted() if self._wants_usage:
-                return sse.encode(openai.encode({**self._head, "choices": [], "usage": _usage(event)}))
+                return sse.encode(reading.encode({**self._head, "choices": [], "usage": _usage(event)}))
             case neutral.Failed():
                 self._failed = True
                 return self.fail(refused(event))
             case neutral.Ended():
-                return b"" if self._failed else openai.DONE
+                return b"" if self._failed else passthrough.DONE
         return b""
 
     def _call(self, event: neutral.ToolCallBegan | neutral.ToolArguments) -> bytes:
@@ -102,7 +104,7 @@ class AnswerWriter:
         return self._choice({"index": index, "delta": delta, "finish_reason": None})
 
     def _choice(self, choice: dict[str, Any]) -> bytes:
-        return sse.encode(openai.encode({**self._head, "choices": [choice]}))
+        return sse.encode(reading.encode({**self._head, "choices": [choice]}))
 
 
 def write_whole(events: Iterable[Event], model: str, request_id: str) -> tuple[int, bytes]:
@@ -119,7 +121,7 @@ def write_whole(events: Iterable[Event], model: str, request_id: str) -> tuple[i
     }
     if answer.counted is not None:
         body["usage"] = _usage(answer.counted)
-    return 200, openai.encode(body)
+    return 200, reading.encode(body)
 
 
 def _whole(choice: neutral.Choice) -> dict[str, Any]:
@@ -187,4 +189,4 @@ def render_error(error: AntiphonError, request_id: str) -> tuple[int, bytes]:
     failed = of_refused(error)
     status = 503 if failed.status == 529 else failed.status
     told = _Failure(failed.message, openai_errors.type_of(status), None, failed.code or None)
-    return status, openai.encode({"error": told, "request_id": request_id})
+    return status, reading.encode({"error": told, "request_id": request_id})

@@ -1,9 +1,11 @@
 """The fields of OpenAI's JSON that a gateway looks into; all others are skipped unread."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
+
+from antiphon.execution.wire.reading import Count
 
 
 class _StreamOptions(msgspec.Struct, gc=False):
@@ -31,12 +33,6 @@ class AskedFields(msgspec.Struct):
     logprobs: Any = None
     tools: Any = None
     response_format: Any = None
-
-
-NULL = msgspec.Raw(b"null")
-"""What stands for a value that is passed on unread, where there is none."""
-Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
-"""A number of tokens; what a server counts outside of this is no count."""
 
 
 class _PromptDetails(msgspec.Struct):

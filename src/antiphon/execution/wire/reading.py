@@ -1,0 +1,38 @@
+"""How JSON is read, whatever its dialect: what may go wrong, and what the caller is told of it."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+
+from antiphon.core.errors import InvalidRequest
+from antiphon.execution.wire.wrong_values import Decoded, WrongValue
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises for what is not the JSON that was expected; RecursionError is msgspec's word for too deep nesting."""
+
+NULL = msgspec.Raw(b"null")
+"""What stands for a value that is passed on unread, where there is none."""
+Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+"""A number of tokens; what a server counts outside of this is no count."""
+
+encode = msgspec.json.Encoder().encode
+
+
+def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
+    """What ``decode`` makes of a request's body. Raises InvalidRequest, naming the field where it can be told."""
+    try:
+        return decode(body)
+    except msgspec.ValidationError as error:
+        raise _invalid_field(error) from error
+    except RecursionError as error:
+        raise InvalidRequest("the request body is nested too deeply", remedy="send at most some hundred levels") from error
+    except UNREADABLE as error:
+        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
+
+
+def _invalid_field(error: msgspec.ValidationError) -> InvalidRequest:
+    wrong = WrongValue.of(error)
+    if wrong.missing == "model" and not wrong.place:
+        return InvalidRequest("the field `model` is missing", param="model", remedy="name a model that GET /v1/models lists")
+    return wrong.error()
