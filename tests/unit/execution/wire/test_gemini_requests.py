@@ -14,13 +14,13 @@ from antiphon.execution.wire.gemini.turns import NO_SIGNATURE
 from antiphon.execution.wire.openai import chat as openai_chat
 
 ABLE = ChatAbilities(reasoning="budget", documents=True, audio=True)
-LEVELS = ChatAbilities(reasoning="effort")
 HI: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 FUNCTION: dict[str, Any] = {"type": "function", "function": {"name": "weather", "description": "tells it", "parameters": SCHEMA}}
 TOOL: dict[str, Any] = {"name": "weather", "description": "tells it", "input_schema": SCHEMA}
 DECLARED = {"name": "weather", "description": "tells it", "parametersJsonSchema": SCHEMA}
 SIGNATURE = "c2lnbmVk"
+TELL = {"includeThoughts": True}
 OTHER = "b3RoZXIx"
 
 
@@ -353,41 +353,67 @@ def test_a_signature_without_its_text_is_not_lost() -> None:
     assert told["contents"][1] == model(*alone, called())
 
 
+def thinking(name: str, /, **wish: Any) -> Any:
+    """How a model is told to think."""
+    asked = from_openai if "reasoning_effort" in wish else from_anthropic
+    return config(asked(model=name, **wish)).get("thinkingConfig")
+
+
 @pytest.mark.parametrize(
     ("effort", "budget", "level"),
-    [
-        ("minimal", 1024, "MINIMAL"),
-        ("low", 1024, "LOW"),
-        ("medium", 8192, "MEDIUM"),
-        ("high", 24576, "HIGH"),
-        ("max", 24576, "HIGH"),
-    ],
-)
+    [("minimal", 1024, "MINIMAL"), ("low", 1024, "LOW"), ("medium", 8192, "MEDIUM"), ("high", 24576, "HIGH"), ("max", 24576, "HIGH")],
+)  # fmt: skip
 def test_effort(effort: str, budget: int, level: str) -> None:
-    assert config(from_openai(reasoning_effort=effort)) == {"thinkingConfig": {"thinkingBudget": budget, "includeThoughts": True}}
-    told = from_openai(LEVELS, reasoning_effort=effort)
-    assert config(told) == {"thinkingConfig": {"thinkingLevel": level, "includeThoughts": True}}
+    assert thinking("gemini-2.5-flash", reasoning_effort=effort) == {"thinkingBudget": budget, **TELL}
+    assert thinking("gemini-3-flash-preview", reasoning_effort=effort) == {"thinkingLevel": level, **TELL}
     assert config(from_openai(ChatAbilities(), reasoning_effort=effort)) == {}
 
 
-TELL = {"includeThoughts": True}
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("gemini-2.0-flash", None),
+        ("gemini-1.5-pro-002", None),
+        ("gemma-3-27b-it", None),
+        ("gemini-2.5-pro", {"thinkingBudget": 1024, **TELL}),
+        ("gemini-flash-latest", {"thinkingBudget": 1024, **TELL}),
+        ("tunedModels/mine", {"thinkingBudget": 1024, **TELL}),
+        ("gemini-3-pro-preview", {"thinkingLevel": "LOW", **TELL}),
+        ("models/gemini-3.1-pro", {"thinkingLevel": "LOW", **TELL}),
+        ("gemini-10-flash", {"thinkingLevel": "MINIMAL", **TELL}),
+    ],
+)
+def test_a_model_is_told_to_think_in_the_way_of_its_generation(name: str, told: Any) -> None:
+    assert thinking(name, reasoning_effort="minimal") == told
 
 
 @pytest.mark.parametrize(
-    ("thinking", "budgets", "levels"),
+    ("name", "told"),
+    [
+        ("gemini-2.5-flash", {"thinkingBudget": 0}),
+        ("gemini-2.5-pro", {"thinkingBudget": 128}),
+        ("gemini-3-flash", {"thinkingLevel": "MINIMAL"}),
+        ("gemini-3-pro", {"thinkingLevel": "LOW"}),
+    ],
+)
+def test_a_model_that_is_not_to_think_thinks_as_little_as_it_can(name: str, told: Any) -> None:
+    assert thinking(name, reasoning_effort="none") == thinking(name, thinking={"type": "disabled"}) == told
+
+
+@pytest.mark.parametrize(
+    ("wish", "budgets", "levels"),
     [
         ({"type": "enabled", "budget_tokens": 2000}, {"thinkingBudget": 2000, **TELL}, {"thinkingLevel": "LOW", **TELL}),
         ({"type": "enabled", "budget_tokens": 64000}, {"thinkingBudget": 24576, **TELL}, {"thinkingLevel": "HIGH", **TELL}),
         ({"type": "enabled", "budget_tokens": 8000, "display": "omitted"}, {"thinkingBudget": 8000}, {"thinkingLevel": "MEDIUM"}),
         ({"type": "adaptive"}, {"thinkingBudget": -1, **TELL}, TELL),
         ({"type": "adaptive", "display": "omitted"}, {"thinkingBudget": -1}, None),
-        ({"type": "disabled"}, {"thinkingBudget": 0}, {"thinkingLevel": "LOW"}),
         ({"type": "between_tools"}, None, None),
     ],
-)  # fmt: skip
-def test_thinking(thinking: dict[str, Any], budgets: Any, levels: Any) -> None:
-    assert config(from_anthropic(thinking=thinking)).get("thinkingConfig") == budgets
-    assert config(from_anthropic(LEVELS, thinking=thinking)).get("thinkingConfig") == levels
+)
+def test_thinking(wish: dict[str, Any], budgets: Any, levels: Any) -> None:
+    assert thinking("gemini-2.5-flash", thinking=wish) == budgets
+    assert thinking("gemini-3-pro", thinking=wish) == levels
 
 
 def test_structured_output() -> None:

@@ -13,19 +13,11 @@ import msgspec
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
+from antiphon.execution.wire.gemini.thinking import thinking_config
 from antiphon.execution.wire.gemini.turns import DIALECT, turns_of
 
 MAX_STOPS: Final = 5
 """Stop sequences that the API takes."""
-MAX_BUDGET: Final = 24576
-"""Tokens for thinking that every model with a budget takes (Google's documentation, "Thinking")."""
-_DYNAMIC: Final = -1
-"""The budget with which the model finds its own measure."""
-_BUDGETS = {"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576, "xhigh": 24576, "max": 24576}
-"""As Google's own layer for OpenAI's clients translates an effort."""
-_LEVELS = {"minimal": "MINIMAL", "low": "LOW", "medium": "MEDIUM", "high": "HIGH", "xhigh": "HIGH", "max": "HIGH"}
-_LEAST_LEVEL: Final = "LOW"
-"""The lowest one that every model with levels has; none of them can be told not to think at all."""
 _MODES = {"auto": "AUTO", "required": "ANY", "tool": "ANY", "none": "NONE"}
 _SEEDS: Final = range(-(2**31), 2**31)
 _TAKES_NOTHING: Final = {"type": b'"object"', "properties": b"{}", "required": b"[]", "additionalProperties": b"false"}
@@ -53,6 +45,7 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
 
 def _config(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     _refuse(request, abilities)
+    reasoning = request.reasoning or chat.Reasoning()
     told = {
         "maxOutputTokens": request.max_tokens,
         "temperature": request.temperature,
@@ -65,7 +58,7 @@ def _config(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
         "frequencyPenalty": request.frequency_penalty,
         "responseLogprobs": request.logprobs or None,
         "logprobs": request.top_logprobs or None,
-        "thinkingConfig": _thinking(request.reasoning or chat.Reasoning(), abilities),
+        "thinkingConfig": thinking_config(reasoning, request.model) if abilities.reasoning else None,
         **_format(request, abilities),
     }
     return {name: value for name, value in told.items() if value is not None}
@@ -77,8 +70,9 @@ def _refuse(request: ChatRequest, abilities: ChatAbilities) -> None:
         raise unsupported("max_tokens", "this model's server has no way to answer nothing", "give at least 1")
     if request.n not in (None, 1) and not abilities.n:
         raise unsupported("n", "this model gives one answer at a time", "leave it out, or ask several times")
-    if (request.logprobs or request.top_logprobs) and not abilities.logprobs:
-        raise unsupported("logprobs", "this model does not tell them")
+    for name, asked in (("logprobs", request.logprobs), ("top_logprobs", request.top_logprobs)):
+        if asked and not abilities.logprobs:
+            raise unsupported(name, "this model does not tell them")
     if request.top_logprobs and not request.logprobs:
         raise InvalidRequest("`top_logprobs` needs `logprobs`", remedy="set `logprobs` to true", param="top_logprobs")
     if request.seed is not None and request.seed not in _SEEDS:
@@ -97,33 +91,6 @@ def _format(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
             raise unsupported(request.called("response_format"), "this model does not keep to a schema")
         told["responseJsonSchema"] = wanted.schema
     return told
-
-
-def _thinking(reasoning: chat.Reasoning, abilities: ChatAbilities) -> dict[str, Any] | None:
-    """How much to think, and whether to tell of it: whoever asks for thought sees it, unless they say otherwise."""
-    if not abilities.reasoning or reasoning.mode == "between_tools":
-        return None
-    if not reasoning.mode and not reasoning.effort and reasoning.budget is None:
-        return None
-    budgets = abilities.reasoning == "budget"
-    if reasoning.mode == "disabled":
-        return {"thinkingBudget": 0} if budgets else {"thinkingLevel": _LEAST_LEVEL}
-    told: dict[str, Any] = {"thinkingBudget": _budget(reasoning)} if budgets else _level(reasoning)
-    return {**told, "includeThoughts": True} if reasoning.display != "omitted" else told or None
-
-
-def _budget(reasoning: chat.Reasoning) -> int:
-    if reasoning.budget is not None:
-        return min(reasoning.budget, MAX_BUDGET)
-    return _BUDGETS.get(reasoning.effort, _DYNAMIC)
-
-
-def _level(reasoning: chat.Reasoning) -> dict[str, str]:
-    if reasoning.effort in _LEVELS:
-        return {"thinkingLevel": _LEVELS[reasoning.effort]}
-    if reasoning.budget is None:
-        return {}
-    return {"thinkingLevel": "LOW" if reasoning.budget <= 2048 else "MEDIUM" if reasoning.budget <= 8192 else "HIGH"}
 
 
 def _of_tools(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
