@@ -48,9 +48,9 @@ def said(error: Any, status: int) -> Failed:
 
 
 def refused(failed: Failed) -> UpstreamRefused:
-    """The error for what a server told inside an answer."""
+    """The error for what a server told inside an answer. Its body is in no dialect, so that callers of every one get their own."""
     body = msgspec.json.encode({"error": {"message": failed.message, "type": failed.code}})
-    return UpstreamRefused(failed.status, body, retry_after=failed.retry_after)
+    return UpstreamRefused(failed.status, body, retry_after=failed.retry_after, dialect="")
 
 
 def of_refused(error: UpstreamRefused) -> Failed:

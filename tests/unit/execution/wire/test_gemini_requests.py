@@ -361,8 +361,14 @@ def thinking(name: str, /, **wish: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("effort", "budget", "level"),
-    [("minimal", 1024, "MINIMAL"), ("low", 1024, "LOW"), ("medium", 8192, "MEDIUM"), ("high", 24576, "HIGH"), ("max", 24576, "HIGH")],
-)  # fmt: skip
+    [
+        ("minimal", 1024, "MINIMAL"),
+        ("low", 1024, "LOW"),
+        ("medium", 8192, "MEDIUM"),
+        ("high", 24576, "HIGH"),
+        ("max", 24576, "HIGH"),
+    ],
+)
 def test_effort(effort: str, budget: int, level: str) -> None:
     assert thinking("gemini-2.5-flash", reasoning_effort=effort) == {"thinkingBudget": budget, **TELL}
     assert thinking("gemini-3-flash-preview", reasoning_effort=effort) == {"thinkingLevel": level, **TELL}
