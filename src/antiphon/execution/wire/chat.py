@@ -4,7 +4,8 @@ A field of one dialect that has no like in the others is kept by its name. A wri
 refuses it, unless it is among the hints, which do not change what is answered.
 """
 
-from typing import Any, Literal
+from collections.abc import Collection
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -211,15 +212,30 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     stream_usage: bool = True
 
 
+class Asked(Protocol):
+    """A request of any kind, as far as its dialect's own fields go."""
+
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def extra(self) -> dict[str, msgspec.Raw]: ...
+    @property
+    def hints(self) -> dict[str, msgspec.Raw]: ...
+
+
 def unsupported(param: str, reason: str, remedy: str = "leave it out") -> UnsupportedParameter:
     """The error for a field that a server cannot honour."""
     return UnsupportedParameter(f"`{param}` is not supported: {reason}", remedy=remedy, param=param)
 
 
-def own_fields(request: ChatRequest, dialect: str) -> dict[str, Any]:
-    """What a writer of ``dialect`` passes on of another's fields. Raises UnsupportedParameter for the first that it cannot."""
+def own_fields(request: Asked, dialect: str, known: Collection[str] = ()) -> dict[str, Any]:
+    """What a writer of ``dialect`` passes on of a request's own fields: all of its own dialect, of another the ``known`` ones.
+
+    Raises UnsupportedParameter for the first that it cannot pass on.
+    """
     if request.dialect == dialect:
         return {**request.hints, **request.extra}
     for name in request.extra:
-        raise unsupported(name, "this model is behind an API that has nothing like it")
-    return {}
+        if name not in known:
+            raise unsupported(name, "this model is behind an API that has nothing like it")
+    return dict(request.extra)
