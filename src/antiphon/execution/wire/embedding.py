@@ -5,15 +5,16 @@ thousand vectors hold millions of numbers. A field of one dialect without a like
 """
 
 import base64
-import sys
-from array import array
+import struct
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Final, Literal
 
 import msgspec
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
+from antiphon.execution.wire.chat import unsupported
 from antiphon.execution.wire.reading import UNREADABLE, encode
 
 Task = Literal[
@@ -67,25 +68,25 @@ class Vector(msgspec.Struct, frozen=True, gc=False):
     """Base64 of little-endian 32-bit floats, where the server packed them."""
 
     def as_numbers(self) -> msgspec.Raw:
-        """JSON list of numbers."""
+        """JSON list of numbers. Raises UpstreamBroken where one is infinite or none at all, which JSON has no word for."""
         if self.numbers is not None:
             return self.numbers
-        floats = array("f", base64.b64decode(self.packed))
-        if sys.byteorder == "big":
-            floats.byteswap()
-        return msgspec.Raw(encode(floats.tolist()))
+        data = base64.b64decode(self.packed)
+        floats = struct.unpack(f"<{len(data) // _FLOAT}f", data)
+        if not all(map(isfinite, floats)):
+            raise _no_vector("a number is not finite")
+        return msgspec.Raw(encode(floats))
 
     def as_packed(self) -> str:
         """Base64 of little-endian 32-bit floats. Raises UpstreamBroken where a number is none of 32 bits."""
         if self.numbers is None:
             return self.packed
         try:
-            floats = array("f", _decode_numbers(self.numbers))
+            numbers = _decode_numbers(self.numbers)
+            data = struct.pack(f"<{len(numbers)}f", *numbers)
         except (*UNREADABLE, OverflowError) as error:
             raise _no_vector(f"a number is out of range: {error}") from error
-        if sys.byteorder == "big":
-            floats.byteswap()
-        return base64.b64encode(floats.tobytes()).decode("ascii")
+        return base64.b64encode(data).decode("ascii")
 
 
 class EmbeddingAnswer(msgspec.Struct, frozen=True):
@@ -102,6 +103,21 @@ class EmbeddingAbilities(msgspec.Struct, frozen=True):
     """Makes shorter vectors on demand."""
     token_ids: bool = True
     """Takes inputs as numbers of tokens, where its dialect has a way to say it."""
+
+
+def texts_of(request: EmbeddingRequest) -> tuple[str, ...]:
+    """The inputs, for a server that reads texts alone. Raises UnsupportedParameter where one is numbers of tokens."""
+    texts = tuple(one for one in request.inputs if isinstance(one, str))
+    if len(texts) < len(request.inputs):
+        raise unsupported("input", "this model has a vocabulary of its own and takes no token numbers", "send the text itself")
+    return texts
+
+
+def dimensions_of(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> int | None:
+    """The size of vectors that is wanted. Raises UnsupportedParameter where the server makes them of one size alone."""
+    if request.dimensions is not None and not abilities.dimensions:
+        raise unsupported("dimensions", "this model's vectors have one size")
+    return request.dimensions
 
 
 def vector_of(raw: msgspec.Raw) -> Vector:

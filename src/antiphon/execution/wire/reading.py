@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from antiphon.core.errors import InvalidRequest
+from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.execution.wire.wrong_values import Decoded, WrongValue
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -29,6 +29,14 @@ def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
         raise InvalidRequest("the request body is nested too deeply", remedy="send at most some hundred levels") from error
     except UNREADABLE as error:
         raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
+
+
+def decode_answer(decode: Callable[[bytes], Decoded], body: bytes, endpoint: str) -> Decoded:
+    """What ``decode`` makes of a server's answer. Raises UpstreamBroken, which says that it is none of ``endpoint``."""
+    try:
+        return decode(body)
+    except UNREADABLE as error:
+        raise UpstreamBroken(f"the model's server sent what is no answer of {endpoint}: {error}") from error
 
 
 def _invalid_field(error: msgspec.ValidationError) -> InvalidRequest:
