@@ -16,6 +16,9 @@ NULL = msgspec.Raw(b"null")
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """A number of tokens; what a server counts outside of this is no count."""
 
+NAME_A_MODEL = "name a model that GET /v1/models lists"
+"""What to do about a model's name that is missing or wrong."""
+
 encode = msgspec.json.Encoder().encode
 
 
@@ -42,5 +45,10 @@ def decode_answer(decode: Callable[[bytes], Decoded], body: bytes, endpoint: str
 def _invalid_field(error: msgspec.ValidationError) -> InvalidRequest:
     wrong = WrongValue.of(error)
     if wrong.missing == "model" and not wrong.place:
-        return InvalidRequest("the field `model` is missing", param="model", remedy="name a model that GET /v1/models lists")
+        return model_missing()
     return wrong.error()
+
+
+def model_missing() -> InvalidRequest:
+    """The error for a request that names no model."""
+    return InvalidRequest("the field `model` is missing", param="model", remedy=NAME_A_MODEL)
