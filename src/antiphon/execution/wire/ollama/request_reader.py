@@ -6,41 +6,23 @@ open:
 * calls of tools have no id and results name the tool alone, so ids are made, the same for the same conversation, and each
   result goes to the oldest call of its name that waits for one;
 * images have no media type, so it is told by their first bytes;
-* options are grouped under ``options``: those that no other dialect has are kept as ``options.NAME``.
+* what other dialects take by itself is grouped under ``options`` (see there).
 """
 
 import binascii
 from base64 import b64decode
-from typing import Any
 
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire.ollama.options import own_options, read_options
 from antiphon.execution.wire.reading import NULL
-from antiphon.execution.wire.wrong_values import decode_at, is_object, one_of
+from antiphon.execution.wire.wrong_values import is_object, one_of
 
 DIALECT = "ollama"
-OPTIONS = "options."
-"""What the names of Ollama's own options begin with, among the fields of its dialect alone."""
 HINTS = frozenset({"keep_alive", "shift", "truncate"})
 """Fields about the memory of Ollama's server, and about what it does when that is full; others refuse then, whatever is asked."""
-_OPTION_HINTS = frozenset(
-    {
-        "draft_num_predict", "embedding_only", "f16_kv", "logits_all", "low_vram", "main_gpu", "mirostat_eta", "mirostat_tau",
-        "num_batch", "num_ctx", "num_gpu", "num_keep", "num_thread", "numa", "use_mlock", "use_mmap", "vocab_only",
-    }
-)  # fmt: skip
-"""Options about how a model is loaded; ``num_ctx`` among them, for a server that cannot be told keeps its whole window. Two are
-details of ``mirostat``, which is refused itself."""
-_NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "mirostat": (0,),
-    "penalize_newline": (True,),
-    "repeat_last_n": (-1,),
-    "tfs_z": (1,),
-    "typical_p": (1,),
-}
-"""Values of options that ask for nothing; ``null`` always does."""
 _JSON, _EMPTY = msgspec.Raw(b'"json"'), msgspec.Raw(b'""')
 _NOTHING = (NULL, _EMPTY, *(msgspec.Raw(value) for value in (b"[]", b"{}", b"false")))
 """Values of fields of Ollama's own that ask for nothing."""
@@ -54,19 +36,6 @@ _KINDS = (
     (b"MM\0*", "image/tiff"),
 )
 """Media types by the first bytes."""
-
-
-class _Options(msgspec.Struct):
-    num_predict: int | None = None
-    temperature: float | None = None
-    top_k: int | None = None
-    top_p: float | None = None
-    min_p: float | None = None
-    repeat_penalty: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    seed: int | None = None
-    stop: str | list[str] | None = None
 
 
 class _Definition(msgspec.Struct):
@@ -129,7 +98,6 @@ class _Generate(_Asked, kw_only=True):
 _decode_chat = msgspec.json.Decoder(_Chat).decode
 _decode_generate = msgspec.json.Decoder(_Generate).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_options = msgspec.json.Decoder(_Options).decode
 
 
 def decode_request(body: bytes) -> chat.ChatRequest:
@@ -176,10 +144,9 @@ def _refuse(read: _Generate) -> None:
 
 
 def _request(read: _Asked, body: bytes, messages: tuple[chat.Message, ...], tools: tuple[chat.Tool, ...] = ()) -> chat.ChatRequest:
-    told = read.options or {}
-    options = decode_at(_decode_options, msgspec.Raw(reading.encode(told)), "options")
+    options = read_options(read.options)
+    extra, hints = own_options(read.options)
     others = {name: raw for name, raw in _decode_fields(body).items() if name not in read.__struct_fields__ and raw not in _NOTHING}
-    unread = {name: raw for name, raw in told.items() if name not in options.__struct_fields__ and not _asks_nothing(name, raw)}
     stops = [options.stop] if isinstance(options.stop, str) else options.stop or []
     return chat.ChatRequest(
         dialect=DIALECT,
@@ -202,19 +169,9 @@ def _request(read: _Asked, body: bytes, messages: tuple[chat.Message, ...], tool
         reasoning=_reasoning(read.think),
         stream=read.stream is not False,
         wants_usage=True,
-        extra={
-            **{name: raw for name, raw in others.items() if name not in HINTS},
-            **{OPTIONS + name: raw for name, raw in unread.items() if name not in _OPTION_HINTS},
-        },
-        hints={
-            **{name: raw for name, raw in others.items() if name in HINTS},
-            **{OPTIONS + name: raw for name, raw in unread.items() if name in _OPTION_HINTS},
-        },
+        extra={**extra, **{name: raw for name, raw in others.items() if name not in HINTS}},
+        hints={**hints, **{name: raw for name, raw in others.items() if name in HINTS}},
     )
-
-
-def _asks_nothing(name: str, raw: msgspec.Raw) -> bool:
-    return raw == NULL or (name in _NEUTRAL and msgspec.json.decode(raw) in _NEUTRAL[name])
 
 
 def _positive(value: int | None) -> int | None:

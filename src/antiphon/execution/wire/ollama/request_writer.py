@@ -13,7 +13,8 @@ import msgspec
 
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
-from antiphon.execution.wire.ollama.request_reader import DIALECT, OPTIONS
+from antiphon.execution.wire.ollama.options import grouped
+from antiphon.execution.wire.ollama.request_reader import DIALECT
 
 _LEVELS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 """Ollama's words for how much to think."""
@@ -22,21 +23,18 @@ _LEVELS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/api/chat``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
     _refuse(request, abilities)
-    own = chat.own_fields(request, DIALECT)
-    options = {**_options(request), **{name.removeprefix(OPTIONS): raw for name, raw in own.items() if name.startswith(OPTIONS)}}
     told: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request, abilities),
         "tools": _tools(request),
         "format": _format(request.response_format, abilities),
-        "options": options or None,
         "think": _think(request.reasoning, abilities),
         "logprobs": request.logprobs,
         "top_logprobs": request.top_logprobs,
+        **grouped(chat.own_fields(request, DIALECT), _options(request)),
+        "stream": request.stream,
     }
-    body = {name: value for name, value in told.items() if value is not None}
-    body |= {name: raw for name, raw in own.items() if not name.startswith(OPTIONS)}
-    return reading.encode({**body, "stream": request.stream})
+    return reading.encode({name: value for name, value in told.items() if value is not None})
 
 
 def _refuse(request: ChatRequest, abilities: ChatAbilities) -> None:
