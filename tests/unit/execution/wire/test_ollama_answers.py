@@ -15,6 +15,7 @@ from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import ChatRequest, Text, Thinking, ToolCall
 from antiphon.execution.wire.ollama import chat as ollama
+from antiphon.execution.wire.ollama.passing import Watch, read_passed
 from antiphon.execution.wire.openai import chat as openai_chat
 
 ASKED = ChatRequest(dialect="ollama", model="mine", messages=())
@@ -426,7 +427,7 @@ def test_errors_have_one_field_that_says_it_all(error: Any, status: int, words: 
 
 def test_a_stream_that_is_passed_on_keeps_its_bytes() -> None:
     raw = ndjson(line("a"), line("b", thinking="x"), line(**LAST))
-    watch = ollama.PASSING.watch(False)
+    watch = Watch(False)
     assert watch.take(raw) == raw
     assert (watch.begun, watch.ended, watch.failure, watch.usage()) == (True, True, None, Usage(12, 3, 15))
     assert watch.finish() == b""
@@ -444,28 +445,30 @@ def test_what_a_reader_sees_first() -> None:
         b"{odd\n",
     ]
     for told, begun in [*((told, False) for told in nothing), *((told, True) for told in something)]:
-        watch = ollama.PASSING.watch(False)
+        watch = Watch(False)
         raw = told if isinstance(told, bytes) else ndjson(told)
         assert (watch.take(raw), watch.begun) == (raw, begun)
 
 
 def test_what_follows_the_end_is_not_passed_on() -> None:
     raw = ndjson(line("a"), line(**LAST))
-    watch = ollama.PASSING.watch(False)
+    watch = Watch(False)
     assert watch.take(raw + ndjson(line("b"))) == raw
     assert watch.usage() == Usage(12, 3, 15)
 
 
 def test_an_error_is_told_apart_from_what_came_before_it() -> None:
-    watch = ollama.PASSING.watch(False)
+    watch = Watch(False)
     assert watch.take(ndjson(line('the words "error": and \n{"done":true}'), {"error": "out of memory"}, line("b"))) == ndjson(
         line('the words "error": and \n{"done":true}')
     )
-    assert (watch.failure, watch.ended) == ("out of memory", False)
+    assert watch.failure is not None
+    assert (watch.failure.status, watch.failure.body, watch.failure.dialect) == (502, b'{"error": "out of memory"}', "ollama")
+    assert not watch.ended
 
 
 def test_a_stream_that_is_passed_on_may_be_cut_off() -> None:
-    watch = ollama.PASSING.watch(False)
+    watch = Watch(False)
     watch.take(ndjson(line("a")))
     with pytest.raises(UpstreamBroken, match="cut off"):
         watch.finish()
@@ -474,13 +477,14 @@ def test_a_stream_that_is_passed_on_may_be_cut_off() -> None:
 
 def test_whole_answers_that_are_passed_on() -> None:
     def told(**fields: Any) -> tuple[Usage | None, Any]:
-        return ollama.PASSING.read_answer(json.dumps(fields).encode())
+        usage, failure = read_passed(json.dumps(fields).encode())
+        return usage, None if failure is None else failure.body
 
     assert told(**line("a", **LAST)) == (Usage(12, 3, 15), None)
     assert told(response="a", done=True, eval_count=2) == (Usage(0, 2, 2), None)
     assert told(embeddings=[[0.5]], prompt_eval_count=4) == (Usage(4, 0, 4), None)
     assert told(embedding=[0.5]) == (None, None)
-    assert told(error="no") == (None, "no")
+    assert told(error="no") == (None, b'{"error": "no"}')
 
 
 @pytest.mark.parametrize("call", [ToolCall("", "f", "{}")])

@@ -13,6 +13,7 @@ from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest
 from antiphon.execution.wire.ollama import chat as ollama
+from antiphon.execution.wire.ollama.passing import Watch
 from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.transport import lines
 from tests.unit.execution.wire.test_dialect_round_trips import JSON, NAME, OBJECT, TEXT, cut, mutated, some
@@ -223,7 +224,7 @@ def test_a_wrong_answer_is_the_servers_fault_and_nothing_else(answer: dict[str, 
     told = [json.loads(line) for line in lines.split(ollama.AnswerWriter(ASKED, "r").write(events))]
     place = data.draw(st.integers(0, len(told) - 1))
     wrong = [mutated(line, data) if at == place else json.dumps(line).encode() for at, line in enumerate(told)]
-    reader, watch = ollama.AnswerReader(), ollama.PASSING.watch(False)
+    reader, watch = ollama.AnswerReader(), Watch(False)
     with suppress(UpstreamBroken):
         read: list[neutral.Event] = [event for line in wrong for event in reader.feed(lines.encode(line))]
         writers = (anthropic.AnswerWriter("m", "r"), ollama.AnswerWriter(ASKED, "r"), ollama.GeneratedWriter(ASKED, "r"))

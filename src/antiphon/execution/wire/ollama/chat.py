@@ -1,6 +1,8 @@
 """Ollama's dialect in full: requests and answers, read into the form that belongs to no vendor and written from it."""
 
-from antiphon.execution.wire.dialect import InboundChat, OutboundChat, Passing
+from typing import Final
+
+from antiphon.execution.wire.dialect import InboundChat, Outbound, OutboundChat
 from antiphon.execution.wire.ollama.answer_reader import AnswerReader, read_whole
 from antiphon.execution.wire.ollama.answer_writer import (
     AnswerWriter,
@@ -9,31 +11,29 @@ from antiphon.execution.wire.ollama.answer_writer import (
     write_whole,
     write_whole_generated,
 )
-from antiphon.execution.wire.ollama.passing import StreamWatch, read_answer
+from antiphon.execution.wire.ollama.passing import FRAMING
 from antiphon.execution.wire.ollama.request_reader import DIALECT, decode_generate_request, decode_request
 from antiphon.execution.wire.ollama.request_writer import encode_request
-from antiphon.transport.lines import LineSplitter
+from antiphon.execution.wire.said_errors import read_error
 
-STREAM_TYPE = b"application/x-ndjson"
-
-INBOUND_CHAT = InboundChat(decode_request, AnswerWriter, write_whole, STREAM_TYPE)
-INBOUND_GENERATE = InboundChat(decode_generate_request, GeneratedWriter, write_whole_generated, STREAM_TYPE)
-OUTBOUND_CHAT = OutboundChat("api/chat", encode_request, AnswerReader, read_whole, LineSplitter, STREAM_TYPE)
-PASSING = Passing(lambda _: StreamWatch(), read_answer)
+INBOUND_CHAT: Final = InboundChat(decode_request, AnswerWriter, write_whole, FRAMING.content_type)
+INBOUND_GENERATE: Final = InboundChat(decode_generate_request, GeneratedWriter, write_whole_generated, FRAMING.content_type)
+OUTBOUND_CHAT: Final = OutboundChat("api/chat", encode_request, AnswerReader, read_whole, FRAMING)
+OUTBOUND: Final = Outbound(DIALECT, OUTBOUND_CHAT)
 
 __all__ = [
     "DIALECT",
     "INBOUND_CHAT",
     "INBOUND_GENERATE",
+    "OUTBOUND",
     "OUTBOUND_CHAT",
-    "PASSING",
-    "STREAM_TYPE",
     "AnswerReader",
     "AnswerWriter",
     "GeneratedWriter",
     "decode_generate_request",
     "decode_request",
     "encode_request",
+    "read_error",
     "read_whole",
     "render_error",
     "write_whole",
