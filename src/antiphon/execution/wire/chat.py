@@ -172,6 +172,10 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
+    min_p: float | None = None
+    """The least share of the likeliest token's probability that another must have."""
+    repetition_penalty: float | None = None
+    """Divides the scores of tokens that were there already; 1 changes nothing."""
     stop: tuple[str, ...] = ()
     n: int | None = None
     seed: int | None = None
@@ -211,6 +215,8 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     logprobs: bool = True
     json_schema: bool = True
     top_k: bool = False
+    min_p: bool = False
+    repetition_penalty: bool = False
     system_anywhere: bool = False
     """Anthropic: takes system messages in the middle of a conversation; otherwise they move to its beginning."""
     reasoning: Literal["", "effort", "budget", "adaptive"] = ""

@@ -112,6 +112,8 @@ class Caller(msgspec.Struct, frozen=True):
     """The same where a server of another dialect refused: its own words are kept."""
     error_event: Callable[[bytes], bytes]
     """A body as the frame of a stream that nothing follows."""
+    root: str = ""
+    """Path above all that belongs to them."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -123,6 +125,8 @@ class Endpoint(msgspec.Struct, frozen=True):
     """What a server must be able to do, by the name of the capability."""
     chat: InboundChat | None = None
     """How it is translated where the server's dialect is another; None where only the same dialect can answer."""
+    streams: bool = False
+    """An answer is streamed unless the caller says otherwise."""
 
 
 class InboundEmbedding(msgspec.Struct, frozen=True):
