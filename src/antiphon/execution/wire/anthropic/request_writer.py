@@ -58,6 +58,8 @@ def _refuse(request: ChatRequest) -> None:
     for name, asked in (
         ("n", request.n not in (None, 1)),
         ("seed", request.seed is not None),
+        ("min_p", bool(request.min_p)),
+        ("repetition_penalty", request.repetition_penalty not in (None, 1)),
         ("presence_penalty", bool(request.presence_penalty)),
         ("frequency_penalty", bool(request.frequency_penalty)),
         ("logprobs", bool(request.logprobs)),

@@ -1,7 +1,8 @@
 """A request of OpenAI's chat endpoint, read into the form that belongs to no vendor.
 
-What OpenAI does not know but its imitators do is taken too: ``top_k``, ``reasoning_content`` and ``thinking_blocks`` of earlier
-answers, the signatures of their calls (Google's ``extra_content``), and marks of what is to be cached (``cache_control``).
+What OpenAI does not know but its imitators do is taken too: ``top_k``, ``min_p``, ``repetition_penalty``, ``reasoning_content`` and
+``thinking_blocks`` of earlier answers, the signatures of their calls (Google's ``extra_content``), and marks of what is to be cached
+(``cache_control``).
 """
 
 import re
@@ -150,6 +151,8 @@ class _Request(msgspec.Struct):
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
     stop: str | list[str] | None = None
     n: int | None = None
     seed: int | None = None
@@ -192,6 +195,8 @@ def decode_request(body: bytes) -> chat.ChatRequest:
         temperature=read.temperature,
         top_p=read.top_p,
         top_k=read.top_k,
+        min_p=read.min_p,
+        repetition_penalty=read.repetition_penalty,
         stop=tuple(stop for stop in stops if stop),
         n=read.n,
         seed=read.seed,
