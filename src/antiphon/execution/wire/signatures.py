@@ -6,21 +6,22 @@ is moved. What has no mark is Anthropic's own, whose answers reach callers of it
 
 from typing import Final
 
-_MARK: Final = "antiphon:"
+MARK: Final = "antiphon:"
+"""What every mark begins with. No vendor's signature has a colon."""
 _UNMARKED: Final = "anthropic"
-_CALLS: Final = f"{_MARK}call:"
+_CALLS: Final = f"{MARK}call:"
 
 
 def marked(signature: str, dialect: str) -> str:
     """A signature that servers of ``dialect`` made, fit to travel."""
-    return f"{_MARK}{dialect}:{signature}"
+    return f"{MARK}{dialect}:{signature}"
 
 
 def unmarked(signature: str, dialect: str) -> str:
     """The signature as servers of ``dialect`` made it; empty where others did."""
-    if not signature.startswith(_MARK):
+    if not signature.startswith(MARK):
         return signature if dialect == _UNMARKED else ""
-    mark, _, own = signature.removeprefix(_MARK).partition(":")
+    mark, _, own = signature.removeprefix(MARK).partition(":")
     return own if mark == dialect else ""
 
 
