@@ -21,7 +21,7 @@ from antiphon.execution.wire.embedding import (
     texts_of,
     vector_of,
 )
-from antiphon.execution.wire.gemini.turns import DIALECT
+from antiphon.execution.wire.gemini.names import DIALECT, resource_name
 from antiphon.execution.wire.reading import NULL, Count
 from antiphon.execution.wire.said_errors import refused, said
 
@@ -64,7 +64,7 @@ def encode_request(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> 
         raise unsupported("truncate", "this model's server decides by itself what becomes of a text that is too long")
     own_fields(request, DIALECT)
     told = {
-        "model": f"models/{request.model}",
+        "model": resource_name(request.model),
         "taskType": _TASKS[request.task] if request.task is not None else None,
         "outputDimensionality": dimensions_of(request, abilities),
     }
