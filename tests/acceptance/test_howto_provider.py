@@ -104,6 +104,13 @@ def ask(address: str, model: str, **parameters: object) -> str:
     return answer.choices[0].message.content or ""
 
 
+def test_the_rows_of_other_protocols_are_valid(folder, monkeypatch) -> None:
+    for name in re.findall(r"\$\{(\w+)\}", PROTOCOL):
+        monkeypatch.setenv(name, KEY)
+    write(folder, PROTOCOL)
+    run(folder, CHECK)
+
+
 def test_one_row_adds_a_provider(folder, acme):
     write(folder, ROW, acme=acme)
     acme.chat("Yes, ", "I am.")
