@@ -109,12 +109,13 @@ def parse(exchange: Exchange) -> None:
         return
     head = wire.parse_head(body)
     drops = head.drop_unsupported
+    stream = head.stream if head.stream is not None else endpoint.streams
     exchange.call = Call(
         exchange.id,
         exchange.endpoint,
         head.model,
         body if drops is None else wire.without_field(body, "drop_unsupported"),
-        bool(head.stream) or endpoint.streams,
+        stream,
         head.wants_usage,
         exchange.dialect,
         exchange.principal,

@@ -44,7 +44,7 @@ class Replica:
                 prepared = provider.prepare(call, upstream)
                 answer = self._passed(call, sink, passing, prepared)
             else:
-                translation = translated(call, provider)
+                translation = translated(call, provider, upstream)
                 prepared = provider.prepare(translation.call, upstream)
                 answer = (
                     TranslatedStream(sink, provider, call, translation.stream)

@@ -27,12 +27,14 @@ _FIELDS: Final = {
     "stop_sequences": "stop",
     "tools": "tools",
     "output_config": "response_format",
+    "output_config.format": "response_format",
     "text": "response_format",
     "format": "response_format",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
     "think": "reasoning",
     "parallel_tool_calls": "parallel_tools",
+    "tool_choice.disable_parallel_tool_use": "parallel_tools",
     "input_type": "task",
     "truncation": "truncate",
     "max_tokens_per_doc": "max_tokens_per_document",
@@ -40,7 +42,7 @@ _FIELDS: Final = {
 """Names that dialects have for fields of a neutral request, where they are not its own."""
 _KEPT: Final = frozenset(
     (
-        "dialect", "model", "messages", "stream", "wants_usage", "extra", "hints",
+        "dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names",
         "inputs", "single", "encoding", "query", "documents", "top_n", "return_documents",
     )
 )  # fmt: skip
@@ -69,21 +71,24 @@ class Translation(msgspec.Struct, frozen=True):
     """None for what is never streamed."""
 
 
-def translated(call: Call, provider: Provider) -> Translation:
-    """The call in the words of the provider's server. Raises InvalidRequest or UnsupportedParameter."""
+def translated(call: Call, provider: Provider, upstream: str) -> Translation:
+    """The call in the words of the provider's server, which calls the model ``upstream``.
+
+    Raises InvalidRequest or UnsupportedParameter.
+    """
     endpoint, outbound = ENDPOINTS[call.endpoint], provider.outbound
     if endpoint.chat is not None and outbound.chat is not None:
-        return _chat(call, provider, endpoint.chat, outbound.chat)
+        return _chat(call, provider, upstream, endpoint.chat, outbound.chat)
     if endpoint.embedding is not None and outbound.embedding is not None:
-        return _embedding(call, provider, endpoint.embedding, outbound.embedding)
+        return _embedding(call, provider, upstream, endpoint.embedding, outbound.embedding)
     if endpoint.rerank is not None and outbound.rerank is not None:
-        return _rerank(call, provider, endpoint.rerank, outbound.rerank)
+        return _rerank(call, provider, upstream, endpoint.rerank, outbound.rerank)
     raise provider.lacks(call)
 
 
-def _chat(call: Call, provider: Provider, inbound: InboundChat, outbound: OutboundChat) -> Translation:
+def _chat(call: Call, provider: Provider, upstream: str, inbound: InboundChat, outbound: OutboundChat) -> Translation:
     request = inbound.decode_request(call.body)
-    told = msgspec.structs.replace(request, wants_usage=provider.chat.stream_usage and call.stream)
+    told = msgspec.structs.replace(request, model=upstream, wants_usage=provider.chat.stream_usage and call.stream)
     body = _encoded(told, call, lambda asked: outbound.encode_request(asked, provider.chat))
 
     def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
@@ -96,33 +101,40 @@ def _chat(call: Call, provider: Provider, inbound: InboundChat, outbound: Outbou
                 usage = event.usage
         return usage, inbound.write_whole(events, request, call.id)[1]
 
-    return Translation(_asked(call, provider, outbound.endpoint, body), read_whole, StreamTranslation(request, inbound, outbound))
+    return Translation(
+        _asked(call, provider, upstream, outbound.endpoint, body), read_whole, StreamTranslation(request, inbound, outbound)
+    )
 
 
-def _embedding(call: Call, provider: Provider, inbound: InboundEmbedding, outbound: OutboundEmbedding) -> Translation:
+def _embedding(
+    call: Call, provider: Provider, upstream: str, inbound: InboundEmbedding, outbound: OutboundEmbedding
+) -> Translation:
     request = inbound.decode_request(call.body)
-    body = _encoded(request, call, lambda asked: outbound.encode_request(asked, provider.embedding))
+    told = msgspec.structs.replace(request, model=upstream)
+    body = _encoded(told, call, lambda asked: outbound.encode_request(asked, provider.embedding))
 
     def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
         answer = outbound.read_answer(body, request)
         return answer.usage, inbound.write_answer(answer, request, call.id)
 
-    return Translation(_asked(call, provider, outbound.endpoint, body), read_whole)
+    return Translation(_asked(call, provider, upstream, outbound.endpoint, body), read_whole)
 
 
-def _rerank(call: Call, provider: Provider, inbound: InboundRerank, outbound: OutboundRerank) -> Translation:
+def _rerank(call: Call, provider: Provider, upstream: str, inbound: InboundRerank, outbound: OutboundRerank) -> Translation:
     request = inbound.decode_request(call.body)
-    body = _encoded(request, call, outbound.encode_request)
+    told = msgspec.structs.replace(request, model=upstream)
+    body = _encoded(told, call, outbound.encode_request)
 
     def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
         answer = outbound.read_answer(body, request)
         return answer.usage, inbound.write_answer(answer, request, call.id)
 
-    return Translation(_asked(call, provider, outbound.endpoint, body), read_whole)
+    return Translation(_asked(call, provider, upstream, outbound.endpoint, body), read_whole)
 
 
-def _asked(call: Call, provider: Provider, endpoint: str, body: bytes) -> Call:
-    return msgspec.structs.replace(call, endpoint=endpoint, body=body, dialect=provider.outbound.dialect, wants_usage=True)
+def _asked(call: Call, provider: Provider, upstream: str, endpoint: str, body: bytes) -> Call:
+    dialect = provider.outbound.dialect
+    return msgspec.structs.replace(call, endpoint=endpoint, model=upstream, body=body, dialect=dialect, wants_usage=True)
 
 
 def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -> bytes:

@@ -152,6 +152,8 @@ class Caller(msgspec.Struct, frozen=True):
     """The same where a server of another dialect refused: its own words are kept."""
     error_event: Callable[[bytes], bytes]
     """A body as the frame of a stream that nothing follows."""
+    root: str = ""
+    """Path above all that belongs to them."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -168,7 +170,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     forms: bool = False
     """Requests may come as forms (multipart/form-data), since they carry files."""
     streams: bool = False
-    """Answers go on as they are made, whether or not the caller asked for a stream."""
+    """An answer is streamed unless the caller says otherwise."""
 
 
 class Passing(msgspec.Struct, frozen=True):
