@@ -9,6 +9,7 @@ from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.gemini.chat import OUTBOUND
 from antiphon.execution.wire.gemini.names import resource_name
 from antiphon.transport.client import ClientPool
@@ -40,6 +41,7 @@ class GeminiProvider:
             top_k=True,
             reasoning="budget" if able.reasoning else "",
         )
+        self.embedding = EmbeddingAbilities()
         self._lacking = Lacking(options.elsewhere)
         self._root = options.base_path
         self._headers = ((b"content-type", b"application/json"), *plugin.headers(options))
