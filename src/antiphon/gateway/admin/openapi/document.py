@@ -8,18 +8,18 @@ import msgspec
 from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
-from antiphon.gateway.admin.openapi import answers, anthropic, requests
+from antiphon.gateway.admin.openapi import answers, anthropic, media, requests, retrieval
 
 Json = dict[str, Any]
 """A part of the document. OpenAPI defines its shape, so no types of ours stand between."""
 
 INFO = """\
 One endpoint in front of every language model that a team has, in the dialects of OpenAI and Anthropic: point an OpenAI client at
-`/v1` of this server, or an Anthropic client at its root.
+`/v1` of this server, or an Anthropic client at its root. Cohere's client, at its root too, finds the ranking of documents.
 
-Errors have one shape everywhere but in Anthropic's endpoint, which has that of its dialect, and each answer to a call carries its
-request id in the header `x-request-id`. Where the operator has configured keys, send one as `Authorization: Bearer KEY` or, as
-Anthropic's clients do, as `x-api-key: KEY`.
+Errors have one shape everywhere but in Anthropic's endpoint and those for ranking, which have that of their dialect. Each answer to
+a call carries its request id in the header `x-request-id`. Where the operator has configured keys, send one as
+`Authorization: Bearer KEY` or, as Anthropic's clients do, as `x-api-key: KEY`.
 """
 
 MODEL = "smollm2-135m-instruct"
@@ -31,6 +31,20 @@ TYPES = (
     anthropic.MessagesRequest,
     anthropic.MessageAnswer,
     anthropic.MessageEvent,
+    retrieval.RerankRequest,
+    retrieval.RerankAnswer,
+    retrieval.RerankError,
+    media.ModerationRequest,
+    media.ModerationAnswer,
+    media.ImageRequest,
+    media.ImageEditForm,
+    media.ImageVariationForm,
+    media.ImagesAnswer,
+    media.MediaEvent,
+    media.SpeechRequest,
+    media.TranscriptionForm,
+    media.TranslationForm,
+    media.Transcription,
     answers.ChatCompletion,
     answers.ChatCompletionChunk,
     answers.Completion,
@@ -80,7 +94,7 @@ def document() -> bytes:
                 {"name": "Models", "description": "Calls to models, in the dialects of OpenAI and Anthropic."},
                 {"name": "Operations", "description": "For those who run the server."},
             ],
-            "paths": _model_paths() | _operation_paths(),
+            "paths": _model_paths() | _ranking_paths() | _media_paths() | _operation_paths(),
             "components": {
                 "schemas": schemas,
                 "responses": {name: _error(description) for name, description in ERRORS.values()},
@@ -134,6 +148,49 @@ def _model_paths() -> Json:
     }
 
 
+def _ranking_paths() -> Json:
+    documents = {"model": "rerank-v3.5", "query": "the sea", "documents": ["a red rose", "the blue ocean"], "top_n": 1}
+    answers = _answers(_json("RerankAnswer"), ())["responses"] | {
+        str(status): {"description": ERRORS[status][1], "content": _json("RerankError")} for status in CALL
+    }
+    return {
+        f"/{version}/rerank": {
+            "post": _call(operation, f"Put documents in order, as {whose} clients ask for it", "RerankRequest", documents)
+            | {"responses": answers}
+        }
+        for version, operation, whose in (("v1", "rerank", "Jina's"), ("v2", "rerankV2", "Cohere's"))
+    }
+
+
+def _media_paths() -> Json:
+    said = {"model": "tts-1", "input": "Good morning.", "voice": "alloy"}
+    sound = {"audio/*": {"schema": {"type": "string", "contentMediaType": "audio/mpeg"}}}
+    events = {"text/event-stream": {"schema": _ref("MediaEvent")}}
+    pictures = _answers(_json("ImagesAnswer") | events, CALL)
+    written = _json("Transcription") | {"text/plain": {"schema": {"type": "string"}}}
+    return {
+        "/v1/moderations": {
+            "post": _call("createModeration", "Find what is harmful", "ModerationRequest", {"model": "guard", "input": "Hello."})
+            | _answers(_json("ModerationAnswer"), CALL)
+        },
+        "/v1/images/generations": {
+            "post": _call("createImage", "Make a picture", "ImageRequest", {"model": "gpt-image-1", "prompt": "The sea."})
+            | pictures
+        },
+        "/v1/images/edits": {"post": _form("createImageEdit", "Change a picture", "ImageEditForm") | pictures},
+        "/v1/images/variations": {
+            "post": _form("createImageVariation", "Vary a picture", "ImageVariationForm") | _answers(_json("ImagesAnswer"), CALL)
+        },
+        "/v1/audio/speech": {"post": _call("createSpeech", "Say a text", "SpeechRequest", said) | _answers(sound | events, CALL)},
+        "/v1/audio/transcriptions": {
+            "post": _form("createTranscription", "Write down what is said", "TranscriptionForm") | _answers(written | events, CALL)
+        },
+        "/v1/audio/translations": {
+            "post": _form("createTranslation", "Write down in English what is said", "TranslationForm") | _answers(written, CALL)
+        },
+    }
+
+
 def _operation_paths() -> Json:
     ready = _answers(_json("Ready"), ())
     ready["responses"]["503"] = {"description": "Something does not serve yet, or no longer.", "content": _json("Ready")}
@@ -162,6 +219,11 @@ def _operation_paths() -> Json:
 
 def _call(operation: str, summary: str, schema: str, example: Json) -> Json:
     body = {"required": True, "content": {"application/json": {"schema": _ref(schema), "example": example}}}
+    return {"operationId": operation, "summary": summary, "tags": ["Models"], "requestBody": body}
+
+
+def _form(operation: str, summary: str, schema: str) -> Json:
+    body = {"required": True, "content": {"multipart/form-data": {"schema": _ref(schema)}}}
     return {"operationId": operation, "summary": summary, "tags": ["Models"], "requestBody": body}
 
 
