@@ -20,6 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "embed-and-rank.md"
 Start = Callable[..., Running]
 FLOATS = [[0.25, -1.5], [3.0, 0.001]]
 PACKED = [base64.b64encode(struct.pack("<2f", *vector)).decode() for vector in FLOATS]
+OLLAMAS = {"model": "e", "embeddings": FLOATS, "prompt_eval_count": 4}
 DOCUMENTS = ["red", "green", "blue"]
 BEST = [(2, 0.9), (0, 0.5), (1, 0.25)]
 
@@ -42,6 +43,7 @@ EMBEDDERS: Any = pytest.mark.parametrize(
         ("openai", openai_answer(FLOATS), openai_answer(PACKED), "/v1/embeddings"),
         ("jina", openai_answer(FLOATS), openai_answer(PACKED), "/v1/embeddings"),
         ("voyage", openai_answer(FLOATS), openai_answer(PACKED), "/v1/embeddings"),
+        ("ollama", OLLAMAS, OLLAMAS, "/v1/api/embed"),
         ("cohere", cohere_answer(float=FLOATS), cohere_answer(base64=PACKED), "/v1/v2/embed"),
     ],
 )
@@ -78,7 +80,7 @@ def test_what_vectors_are_for_reaches_the_vendor(start: Start, upstream: MockUps
     upstream.script(Body(cohere_answer(float=FLOATS[:1])))
     client.embeddings.create(model="mock-model", input="one", encoding_format="float", extra_body={"input_type": "query"})
     assert upstream.requests[0].json == {
-        "model": "mock-model", "texts": ["one"], "input_type": "search_query", "embedding_types": ["float"],
+        "model": "mock-model", "texts": ["one"], "input_type": "search_query", "embedding_types": ["float"], "truncate": "NONE",
     }  # fmt: skip
 
 
@@ -112,6 +114,17 @@ def test_a_vendors_error_comes_in_the_callers_shape(start: Start, upstream: Mock
     with pytest.raises(openai.RateLimitError, match="slow down") as told:
         client.embeddings.create(model="mock-model", input="one")
     assert told.value.response.headers["retry-after"] == "7"
+
+
+def test_ollamas_callers_are_embedded_for_by_every_vendor(start: Start, upstream: MockUpstream) -> None:
+    url = start(upstream, protocol="cohere").url
+    upstream.script(Body(cohere_answer(float=FLOATS)))
+    told = httpx2.post(f"{url}/api/embed", json={"model": "mock-model", "input": ["a", "b"], "truncate": True})
+    assert told.json() == {"model": "mock-model", "embeddings": FLOATS, "prompt_eval_count": 4}
+    assert upstream.requests[0].json["truncate"] == "END"
+    upstream.script(Body(cohere_answer(float=FLOATS[:1])))
+    told = httpx2.post(f"{url}/api/embeddings", json={"model": "mock-model", "prompt": "a"})
+    assert told.json() == {"embedding": FLOATS[0]}
 
 
 # -- ranking
@@ -288,7 +301,7 @@ def test_what_a_vendor_cannot_do_is_left_out_where_the_caller_allows_it(start: S
     told = httpx2.post(f"{url}/v1/embeddings", json={**wish, "input": ["a", "b"], "task": "clustering", "colour": "red"})
     assert told.status_code == 200
     assert told.headers["x-antiphon-dropped"] == "input_type, colour"
-    assert upstream.requests[-1].json == {"model": "mock-model", "input": ["a", "b"]}
+    assert upstream.requests[-1].json == {"model": "mock-model", "input": ["a", "b"], "truncation": False}
     told = httpx2.post(f"{url}/v1/rerank", json={**wish, "query": "q", "documents": DOCUMENTS, "max_tokens_per_doc": 9})
     assert told.headers["x-antiphon-dropped"] == "max_tokens_per_doc"
     assert upstream.requests[-1].json == {"model": "mock-model", "query": "q", "documents": DOCUMENTS}
