@@ -171,7 +171,8 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: BaseUrl
     """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``."""
     protocol: Slug = "openai"
-    """Protocol that it speaks, by the name of its plugin: ``openai``, which most do, ``anthropic`` or ``gemini``."""
+    """Protocol that it speaks, by the name of its plugin: ``openai``, which most do, ``anthropic``, ``cohere``, ``gemini``,
+    ``jina``, ``ollama``, ``tei`` (text-embeddings-inference) or ``voyage``."""
     key: Secret = Secret()
     """API key, sent as the protocol wants it. Write ``key: ${NAME}`` or ``key_file: path``; empty sends none."""
     models: tuple[ProviderModel, ...] = ()

@@ -10,6 +10,7 @@ from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.ollama.chat import OUTBOUND
+from antiphon.execution.wire.ollama.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.ollama.passing import GENERATION, WHOLE
 from antiphon.execution.wire.openai.passthrough import with_model
 from antiphon.transport.client import ClientPool
@@ -31,7 +32,9 @@ class OllamaProvider:
         self.passing: dict[str, Passing] = {
             endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
         }
-        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        self.outbound = Outbound(
+            OUTBOUND.dialect, OUTBOUND.chat if able.chat else None, OUTBOUND_EMBEDDING if able.embeddings else None
+        )
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -44,7 +47,7 @@ class OllamaProvider:
             reasoning="effort" if able.reasoning else "",
             reasoning_back=True,
         )
-        self.embedding = EmbeddingAbilities()
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions)
         self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
