@@ -15,6 +15,7 @@ from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
 from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
+from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway import pipeline
 from antiphon.gateway.app import App
 from antiphon.gateway.keys import KeyRing
@@ -35,6 +36,17 @@ _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 ENGINE = Abilities(embeddings=False, tools=False, parallel_tools=False, vision=False, audio=False, documents=False, reasoning=False)
 """What every engine on this machine can do."""
 ENCODER = Abilities(chat=False, completions=False)
+_KINDS = {
+    "chat": "chat",
+    "completions": "chat",
+    "embeddings": "embedding",
+    "rerank": "rerank",
+    "images": "image",
+    "speech": "speech",
+    "transcription": "transcription",
+    "moderations": "moderation",
+}
+"""What the catalogue calls a model, by the first of the abilities that it has."""
 
 log = logging.getLogger(__name__)
 
@@ -84,9 +96,10 @@ class DataPlane:
             replicas.append((card, Replica(encoder, settings.embeddings.name)))
         for row in settings.providers:
             provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able), row.protocol)
-            names = _names(_abilities(row))
+            able_to = _abilities(row)
+            kind, names = _kind(able_to), _names(able_to)
             replicas += [
-                (ModelCard(model.name, row.name, abilities=names), Replica(provider, model.upstream or model.name))
+                (ModelCard(model.name, row.name, kind=kind, abilities=names), Replica(provider, model.upstream or model.name))
                 for model in row.models
             ]
         return replicas
@@ -138,10 +151,16 @@ def _hosts(settings: Settings) -> dict[str, str]:
     return encoder | {engine_name(model.name): model.name for model in settings.models}
 
 
-def _names(abilities: Abilities) -> tuple[str, ...]:
+def _names(able: Abilities) -> tuple[str, ...]:
     """The abilities that are there; those about chats only of models that chat."""
-    told = (name for name in abilities.__struct_fields__ if getattr(abilities, name))
-    return tuple(name for name in told if abilities.chat or name in ("completions", "embeddings"))
+    by_themselves = {endpoint.ability for endpoint in ENDPOINTS.values()}
+    told = (name for name in able.__struct_fields__ if getattr(able, name))
+    return tuple(name for name in told if able.chat or name in by_themselves)
+
+
+def _kind(able: Abilities) -> str:
+    """What the catalogue calls the models of a row."""
+    return next((kind for ability, kind in _KINDS.items() if getattr(able, ability)), "chat")
 
 
 def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> ProviderOptions:
