@@ -1,0 +1,42 @@
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import antiphon_client
+
+DOCS = Path(__file__).parents[3] / "docs"
+HEAVY = (
+    "antiphon.",
+    "httpx2",
+    "jinja2",
+    "numpy",
+    "openvino",
+    "prometheus_client",
+    "pydantic",
+    "rich",
+    "starlette",
+    "typer",
+    "uvicorn",
+    "yaml",
+)
+
+
+def test_public_names_are_sorted_importable_and_documented() -> None:
+    assert antiphon_client.__all__ == sorted(antiphon_client.__all__)
+    assert [name for name in antiphon_client.__all__ if not (getattr(antiphon_client, name).__doc__ or "").strip()] == []
+
+
+def test_public_names_are_in_the_reference() -> None:
+    page = (DOCS / "reference" / "python-client.md").read_text()
+    assert [name for name in antiphon_client.__all__ if f"`{name}`" not in page] == []
+
+
+def test_type_checkers_are_told_that_it_is_typed() -> None:
+    assert resources.files(antiphon_client).joinpath("py.typed").is_file()
+
+
+def test_importing_it_loads_nothing_of_the_server() -> None:
+    code = "import sys, antiphon_client; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert [name for name in done.stdout.split() if name == "antiphon" or name.startswith(HEAVY)] == []
