@@ -1,5 +1,6 @@
 """The way to the server: trust, proxies, connections."""
 
+import base64
 import os
 import ssl
 from collections.abc import Mapping
@@ -108,15 +109,17 @@ def _proxy(url: str) -> tuple[httpcore2.Proxy, Secret]:
         port = parts.port or 80
     except ValueError:
         parts, port = urlsplit(""), 0
-    user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    plain = user + password + (parts.hostname or "")
-    if parts.scheme != "http" or not parts.hostname or not (plain.isascii() and plain.isprintable()):
+    if parts.scheme != "http" or not parts.hostname or not parts.hostname.isascii():
         raise ConfigurationError(
             f"{_shown(url)!r} is not the address of an HTTP proxy",
             Details(attempts=0, remedy="write it as http://user:password@host:port", param="proxy"),
         )
     address = httpcore2.URL(scheme="http", host=parts.hostname, port=port, target="/")
-    return httpcore2.Proxy(address, auth=(user, password) if parts.username is not None else None), Secret(password)
+    if parts.username is None:
+        return httpcore2.Proxy(address), Secret("")
+    password = unquote(parts.password or "")
+    credentials = base64.b64encode(f"{unquote(parts.username)}:{password}".encode())
+    return httpcore2.Proxy(address, headers={"proxy-authorization": b"Basic " + credentials}), Secret(password)
 
 
 def _shown(proxy: str | None) -> str | None:

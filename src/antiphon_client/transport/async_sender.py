@@ -1,4 +1,4 @@
-"""Makes calls for coroutines, on asyncio or trio."""
+"""Makes calls for coroutines."""
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterable, Iterator

@@ -260,7 +260,7 @@ class Attempts:
 
 def _words(error: BaseException) -> str:
     """What the system calls it; asyncio has words of its own."""
-    if isinstance(error, OSError) and error.errno in errno.errorcode:
+    if isinstance(error, OSError) and error.errno is not None and error.errno in errno.errorcode:
         return os.strerror(error.errno)
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 

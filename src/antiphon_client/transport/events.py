@@ -31,6 +31,8 @@ class EventReader:
 
     def feed(self, piece: bytes) -> list[Event]:
         """The events that are whole now. Raises InvalidResponseError when one grows beyond ``MAX_EVENT``."""
+        if not piece:
+            return []
         if self._after_cr:  # the LF of a CRLF that was cut in two ends no line of its own
             piece = piece.removeprefix(b"\n")
         self._after_cr = piece.endswith(b"\r")

@@ -10,6 +10,8 @@ from antiphon_client.transport.ask import ResponseInfo
 MAX_BODY = 1 << 20
 """Bytes of an error body that are read."""
 _MAX_SHOWN = 300
+_REMEDIES = {407: "check the proxy's credentials", 429: "try again later"}
+"""For answers of programs in between, which name none."""
 
 
 class _Error(msgspec.Struct):
@@ -45,7 +47,7 @@ class SaidError(msgspec.Struct, frozen=True):
             return cls(f"the server at {url} sends us to {where}", "give that as the base URL, if you trust it")
         text = " ".join(body.decode("utf-8", "replace").split())[:_MAX_SHOWN]
         told = f": {text}" if text and "<" not in text[:1] else ""
-        remedy = "check the base URL" if info.status < 500 else "try again later"
+        remedy = _REMEDIES.get(info.status, "check the base URL" if info.status < 500 else "try again later")
         return cls(f"the server at {url} answered with status {info.status}{told}", remedy)
 
     @classmethod

@@ -48,7 +48,7 @@ def test_other_ways_to_name_a_proxy_or_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "proxy", ["ftp://user:pass-word@host", "http://user:pass-word@", "http://user:pass-word@host:port", "http://ü:pass-word@h"]
+    "proxy", ["ftp://user:pass-word@host", "http://user:pass-word@", "http://user:pass-word@host:port", "http://user:pass-word@ü"]
 )
 def test_what_is_no_proxy_is_refused_without_its_password(proxy: str) -> None:
     network = Network(proxy=proxy)

@@ -1,11 +1,14 @@
+import re
 import subprocess
 import sys
+import textwrap
 from importlib import resources
 from pathlib import Path
 
 import antiphon_client
+from antiphon_client import errors
 
-DOCS = Path(__file__).parents[3] / "docs"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "python-client.md"
 HEAVY = (
     "antiphon.",
     "httpx2",
@@ -28,8 +31,14 @@ def test_public_names_are_sorted_importable_and_documented() -> None:
 
 
 def test_public_names_are_in_the_reference() -> None:
-    page = (DOCS / "reference" / "python-client.md").read_text()
-    assert [name for name in antiphon_client.__all__ if f"`{name}`" not in page] == []
+    words = set(re.findall(r"\w+", PAGE.read_text()))
+    assert set(antiphon_client.__all__) - words == set()
+
+
+def test_the_tree_of_errors_in_the_reference_is_the_one_in_the_code() -> None:
+    drawn = re.search(r"^    AntiphonClientError\n(?:    .+\n)+", errors.__doc__ or "", re.MULTILINE)
+    assert drawn is not None
+    assert f"```\n{textwrap.dedent(drawn[0])}```" in PAGE.read_text()
 
 
 def test_type_checkers_are_told_that_it_is_typed() -> None:
