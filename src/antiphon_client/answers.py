@@ -8,6 +8,8 @@ import msgspec
 from antiphon_client.errors import Details, InvalidResponseError
 from antiphon_client.transport.ask import ResponseInfo
 
+NO_RESPONSE = ResponseInfo(0, {}, "")
+"""Of answers that came in none."""
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What decoding raises; RecursionError is msgspec's word for too deep nesting."""
 
@@ -44,7 +46,7 @@ class Answer(ApiObject, frozen=True, kw_only=True, dict=True):
     @property
     def http(self) -> ResponseInfo:
         """Status, headers, attempts and request id of the response that it came in."""
-        info: ResponseInfo = self.__dict__["http"]
+        info: ResponseInfo = self.__dict__.get("http", NO_RESPONSE)
         return info
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from antiphon_client.answers import Answer
+from antiphon_client.answers import NO_RESPONSE, UNREADABLE, Answer, invalid
 from antiphon_client.transport.ask import Ask, ResponseInfo
 from antiphon_client.transport.async_sender import AsyncSender
 from antiphon_client.transport.events import Event
@@ -54,24 +54,28 @@ class Gathering(Generic[Whole]):
         self._kind = kind
         self._head: dict[str, Any] = {"object": name}
         self._choices: dict[int, _Joined] = {}
-        self._info = ResponseInfo(0, {}, "")
+        self._info = NO_RESPONSE
 
     def add(self, piece: Piece) -> None:
         """Take the next piece."""
         self._info = piece.http
         told = msgspec.json.decode(piece.raw)
         for choice in told.pop("choices", None) or ():
-            self._choices.setdefault(choice.pop("index", 0), _Joined()).add(choice)
+            self._choices.setdefault(choice.pop("index", None) or 0, _Joined()).add(choice)
         told.pop("object", None)
         self._head.update({name: value for name, value in told.items() if value is not None})
 
     def whole(self) -> Whole:
-        """The answer as far as it has come."""
+        """The answer as far as it has come. Raises InvalidResponseError where its pieces make none."""
         choices = [{**choice.whole(), "index": index} for index, choice in sorted(self._choices.items())]
         for choice in choices:
             if "delta" in choice:
                 choice["message"] = {"role": "assistant", **choice.pop("delta")}
-        return self._kind.of({**self._head, "choices": choices}).came_in(self._info)
+        whole = {**self._head, "choices": choices}
+        try:
+            return self._kind.of(whole).came_in(self._info)
+        except UNREADABLE as error:
+            raise invalid(error, msgspec.json.encode(whole), self._info) from error
 
 
 class _Joined:
@@ -92,7 +96,8 @@ class _Joined:
             elif isinstance(value, str) and name not in _NOT_JOINED:
                 self._texts.setdefault(name, []).append(value)
             elif isinstance(value, list):
-                self._values[name] = [*(self._values.get(name) or ()), *value]
+                before = self._values.get(name)
+                self._values[name] = [*before, *value] if isinstance(before, list) else value
             elif isinstance(value, dict):
                 self._objects.setdefault(name, _Joined()).add(value)
             elif value not in (None, "") or name not in self._values:

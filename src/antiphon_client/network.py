@@ -29,7 +29,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     """``http://user:password@host:port``. None takes what the environment names (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``,
     ``NO_PROXY``), but never for this machine itself; ``""`` takes none."""
     connect_timeout: float = 10.0
-    """Seconds to connect, with TLS."""
+    """Seconds to connect to one address of the server, and again for TLS."""
     max_connections: int = 1000
     """At one time; a call beyond waits for one, at most its time-out."""
     keep_alive: float = 30.0
@@ -57,6 +57,10 @@ class Route(msgspec.Struct, frozen=True):
 
 def route(address: Address, network: Network, environ: Mapping[str, str] = os.environ) -> Route:
     """The way to ``address``. Raises ConfigurationError where a file or the proxy cannot be used."""
+    for name in ("connect_timeout", "max_connections", "keep_alive"):
+        if not (value := getattr(network, name)) > 0:
+            remedy = "give a number that is more than 0"
+            raise ConfigurationError(f"{name} is {value!r}", Details(attempts=0, remedy=remedy, param=name))
     tls = _tls(network) if address.scheme == "https" else None
     url = _proxy_of_environment(address, environ) if network.proxy is None else network.proxy
     if not url or address.socket:

@@ -85,7 +85,7 @@ class AsyncSender:
         try:
             return ask.decode(body, response.info)
         except APIError as error:
-            raise response.known(error) from error
+            raise response.known(error) from error.__cause__  # the error itself may repeat what we sent
 
     async def open(self, ask: Ask[Any]) -> AsyncResponse:
         """The response, once its head has come and tells of no error. Raises APIError."""

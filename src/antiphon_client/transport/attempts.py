@@ -47,6 +47,9 @@ LAST_BYTES = 0.25
 CLOSE = 0.005
 """Seconds by which a time-out may come before the deadline that it was made of."""
 
+_CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization")
+"""Headers of the caller's own that hold secrets."""
+
 logger = logging.getLogger("antiphon_client")
 
 
@@ -57,6 +60,8 @@ class Attempts:
         self._ask = ask
         self._route = route
         self._key = key
+        own = (ask.options.headers.get(name, "").rpartition(" ")[2] for name in _CREDENTIALS)
+        self._secrets = (key, route.secret, *map(Secret, own))
         self._number = 0
         self._begun = False
         options = ask.options
@@ -108,22 +113,18 @@ class Attempts:
         """The error that a response tells of."""
         self._begun = False
         said = SaidError.of(body, info, self._url_shown)
-        should = {"true": True, "false": False}.get(info.headers.get("x-should-retry", "").lower())
-        return of_status(info.status)(
-            self.redact(said.message),
-            Details(
-                remedy=self.redact(said.remedy),
-                request_id=said.request_id or info.request_id,
-                attempts=self._number,
-                status=info.status,
-                code=self.redact(said.code),
-                type=self.redact(said.type),
-                param=said.param,
-                retry_after=asked_pause(info.headers),
-                body=self.redact(body.decode("utf-8", "replace")).encode(),
-                worth_retrying=should,
-            ),
+        details = Details(
+            remedy=said.remedy,
+            request_id=said.request_id,
+            status=info.status,
+            code=said.code,
+            type=said.type,
+            param=said.param,
+            retry_after=asked_pause(info.headers),
+            body=body,
+            worth_retrying={"true": True, "false": False}.get(info.headers.get("x-should-retry", "").lower()),
         )
+        return self.known(of_status(info.status)(said.message, details))
 
     def broken(self, error: Exception) -> APIError:
         """What a failure of the network means."""
@@ -176,20 +177,22 @@ class Attempts:
         return seconds
 
     def known(self, error: APIError) -> APIError:
-        """``error`` with the call's id and attempts, where it does not have them, and without our key."""
+        """``error`` with the call's id and attempts, and without the secrets that were sent, whatever the server repeats."""
+        said = error.details
         details = msgspec.structs.replace(
-            error.details,
-            remedy=self.redact(error.remedy),
-            request_id=error.request_id or self._request_id,
+            said,
+            remedy=self._redacted(said.remedy),
+            request_id=self._redacted(said.request_id) or self._request_id,
             attempts=self._number,
-            code=self.redact(error.code),
-            body=self.redact(error.body.decode("utf-8", "replace")).encode(),
+            code=self._redacted(said.code),
+            type=self._redacted(said.type),
+            param=None if said.param is None else self._redacted(said.param),
+            body=self._redacted(said.body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"),
         )
-        return type(error)(self.redact(error.message), details)
+        return type(error)(self._redacted(error.message), details)
 
-    def redact(self, text: str) -> str:
-        """``text`` without the secrets that are sent."""
-        for secret in (self._key, self._route.secret, *self._own_secrets()):
+    def _redacted(self, text: str) -> str:
+        for secret in self._secrets:
             text = secret.redact(text)
         return text
 
@@ -200,11 +203,6 @@ class Attempts:
     @property
     def _repeatable(self) -> bool:
         return self._ask.repeatable or bool(self._ask.options.idempotency_key)
-
-    def _own_secrets(self) -> list[Secret]:
-        """Credentials that the caller put into headers."""
-        given = (self._ask.options.headers.get(name, "") for name in ("authorization", "x-api-key", "proxy-authorization"))
-        return [Secret(value.rpartition(" ")[2]) for value in given]
 
     def _all_headers(self) -> list[tuple[bytes, bytes]]:
         options = self._ask.options
@@ -224,10 +222,10 @@ class Attempts:
         headers |= options.headers
         return [(name.encode(), value.encode()) for name, value in headers.items()]
 
-    def _too_late(self) -> DeadlineExceededError:
+    def _too_late(self) -> APIError:
         allowed = self._ask.options.deadline or LONGEST
-        details = self._details("give a longer deadline, or ask for less")
-        return DeadlineExceededError(f"the call took longer than its deadline of {allowed:g} s", details)
+        words = f"the call took longer than its deadline of {allowed:g} s"
+        return self._error(DeadlineExceededError, words, "give a longer deadline, or ask for less")
 
     def _unreachable(self, error: Exception) -> APIError:
         cause = _root(error)
@@ -250,12 +248,7 @@ class Attempts:
         return self._error(CannotConnectError, f"no server answers at {self._url_shown} ({words})", remedy)
 
     def _error(self, kind: type[APIError], message: str, remedy: str, worth_retrying: bool | None = None) -> APIError:
-        return kind(self.redact(message), self._details(remedy, worth_retrying))
-
-    def _details(self, remedy: str, worth_retrying: bool | None = None) -> Details:
-        return Details(
-            remedy=self.redact(remedy), request_id=self._request_id, attempts=self._number, worth_retrying=worth_retrying
-        )
+        return self.known(kind(message, Details(remedy=remedy, worth_retrying=worth_retrying)))
 
 
 def _words(error: BaseException) -> str:

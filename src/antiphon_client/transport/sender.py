@@ -82,7 +82,7 @@ class Sender:
         try:
             return ask.decode(body, response.info)
         except APIError as error:
-            raise response.known(error) from error
+            raise response.known(error) from error.__cause__  # the error itself may repeat what we sent
 
     def open(self, ask: Ask[Any]) -> Response:
         """The response, once its head has come and tells of no error. Raises APIError."""

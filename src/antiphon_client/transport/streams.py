@@ -37,7 +37,7 @@ class _Feed(Generic[Item]):
         self.over = False
         self.failed: APIError | None = None
         kind = info.headers.get("content-type", "text/event-stream")
-        if not kind.startswith("text/event-stream"):
+        if not kind.lower().startswith("text/event-stream"):
             raise InvalidResponseError(
                 f"the server answered with {kind[:100]!r} where a stream was asked for",
                 Details(status=info.status, remedy="check the base URL, or ask without a stream"),

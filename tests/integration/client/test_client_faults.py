@@ -2,6 +2,7 @@
 
 import logging
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -360,6 +361,7 @@ def test_no_key_is_shown_whatever_the_server_repeats(
                 getattr(caller, method)("chat.create" if method == "call" else "chat.stream", **ASK)
             shown = f"{told.value} {told.value!r} {told.value.body!r} {told.value.args!r} {told.value.remedy}"
             assert secret not in shown
+            assert secret not in "".join(traceback.format_exception(told.value))
             assert "***" in shown
     assert KEY not in caplog.text
     assert "sk-another-secret" not in caplog.text

@@ -24,6 +24,7 @@ from antiphon_client.embeddings import _read as read_embeddings
 from antiphon_client.errors import AntiphonClientError, Details, of_status
 from antiphon_client.rerank import Ranking
 from antiphon_client.transport.said_errors import SaidError
+from tests.unit.client.odd_json import JSON, places
 
 INFO = ResponseInfo(200, {}, "req-1")
 WHOLE: dict[str, Any] = {
@@ -31,16 +32,6 @@ WHOLE: dict[str, Any] = {
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi", "note": 1}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.5},
 }  # fmt: skip
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats() | st.text(max_size=5),
-    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=5), below, max_size=3),
-    max_leaves=6,
-)
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path] * bool(path) + [place for key, inner in below for place in places(inner, (*path, key))]
 
 
 def read(told: Any) -> ChatCompletion:
@@ -84,7 +75,7 @@ def test_an_answer_with_anything_anywhere_is_read_or_refused(place: tuple[Any, .
     except InvalidResponseError:
         return
     assert isinstance(answer.text, str)
-    assert answer.message.to_dict()["role"]
+    assert isinstance(answer.message.to_dict()["role"], str)
 
 
 @given(JSON)

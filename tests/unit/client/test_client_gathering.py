@@ -3,9 +3,13 @@
 import json
 from typing import Any
 
-from antiphon_client import ChatCompletion, ChatCompletionChunk, Completion, ResponseInfo
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon_client import ChatCompletion, ChatCompletionChunk, Completion, InvalidResponseError, ResponseInfo
 from antiphon_client.answers import reader
 from antiphon_client.gathering import Gathering
+from tests.unit.client.odd_json import JSON, places
 
 INFO = ResponseInfo(200, {}, "req-1")
 
@@ -103,6 +107,27 @@ def test_what_has_no_name_here_is_kept_and_goes_back_into_the_conversation() -> 
     assert answer.extra["citations"] == ["u"]
     assert answer.message.extra["mood"] == "calm and glad"
     assert answer.message.to_dict() == {"role": "assistant", "content": None, "mood": "calm and glad", "tool_calls": [signed]}
+
+
+@given(data=st.data())
+def test_chunks_with_anything_anywhere_make_an_answer_or_are_refused(data: st.DataObject) -> None:
+    chunks = [
+        said(role="assistant", content="a", mood="calm"), said(content="b", mood=["calm"], tool_calls=[call(0, "a", "f", '{"x"')]),
+        {"choices": [{"index": 0, "delta": {"content": "c"}, "logprobs": {"content": [{"token": "a", "logprob": -1}]}}]},
+        {**said(tool_calls=[call(0, None, None, ":1}")], finish="stop"), "usage": {"prompt_tokens": 1}},
+    ]  # fmt: skip
+    for chunk in data.draw(st.lists(st.sampled_from(chunks), max_size=3, unique_by=id)):
+        *path, last = data.draw(st.sampled_from(places(chunk)))
+        inner: Any = chunk
+        for key in path:
+            inner = inner[key]
+        inner[last] = data.draw(JSON)
+    try:
+        answer = chat(*chunks)
+    except InvalidResponseError:
+        return
+    assert isinstance(answer.text, str)
+    assert json.dumps(answer.message.to_dict())
 
 
 def test_nothing_said_is_an_answer_without_choices() -> None:

@@ -1,5 +1,6 @@
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,14 @@ def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
             Client("https://a.example", network=network)
         assert told.value.param == param
         assert told.value.remedy
+
+
+@pytest.mark.parametrize("wrong", [{"connect_timeout": 0.0}, {"max_connections": 0}, {"keep_alive": -1.0}])
+def test_numbers_that_cannot_be_used_are_refused_by_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError) as told:
+        route(Address.parse("http://a.example"), Network(**wrong), {})
+    assert told.value.param in wrong
+    assert told.value.remedy
 
 
 def test_a_context_of_the_callers_own_is_taken() -> None:
