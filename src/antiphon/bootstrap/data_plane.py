@@ -15,6 +15,7 @@ from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
 from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
+from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway import pipeline
 from antiphon.gateway.app import App
 from antiphon.gateway.keys import KeyRing
@@ -34,6 +35,17 @@ _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 ENGINE = Abilities(embeddings=False, tools=False, parallel_tools=False, vision=False, audio=False, documents=False, reasoning=False)
 """What every engine on this machine can do."""
 ENCODER = Abilities(chat=False, completions=False)
+_KINDS = {
+    "chat": "chat",
+    "completions": "chat",
+    "embeddings": "embedding",
+    "rerank": "rerank",
+    "images": "image",
+    "speech": "speech",
+    "transcription": "transcription",
+    "moderations": "moderation",
+}
+"""What the catalogue calls a model, by the first of the abilities that it has."""
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +96,11 @@ class DataPlane:
             )
         for row in settings.providers:
             provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able), row.protocol)
-            replicas += [(ModelCard(model.name, row.name), Replica(provider, model.upstream or model.name)) for model in row.models]
+            kind = _kind(_abilities(row))
+            replicas += [
+                (ModelCard(model.name, row.name, kind=kind), Replica(provider, model.upstream or model.name))
+                for model in row.models
+            ]
         return replicas
 
     def _local(self, path: str, abilities: Abilities, able: Mapping[str, tuple[str, ...]]) -> Provider:
@@ -131,14 +147,18 @@ def _able(settings: Settings) -> dict[str, tuple[str, ...]]:
     for row in settings.providers:
         abilities = _abilities(row)
         rows += [(model.name, abilities) for model in row.models]
+    by_themselves = {endpoint.ability for endpoint in ENDPOINTS.values()}
     return {
         ability: tuple(
-            dict.fromkeys(
-                name for name, has in rows if getattr(has, ability) and (has.chat or ability in ("completions", "embeddings"))
-            )
+            dict.fromkeys(name for name, has in rows if getattr(has, ability) and (has.chat or ability in by_themselves))
         )
         for ability in Abilities.__struct_fields__
     }
+
+
+def _kind(able: Abilities) -> str:
+    """What the catalogue calls the models of a row."""
+    return next((kind for ability, kind in _KINDS.items() if getattr(able, ability)), "chat")
 
 
 def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> ProviderOptions:

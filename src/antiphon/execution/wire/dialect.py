@@ -12,6 +12,8 @@ from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.embedding import EmbeddingAbilities, EmbeddingAnswer, EmbeddingRequest
+from antiphon.execution.wire.rerank import RerankAnswer, RerankRequest
 from antiphon.transport.sse import EventSplitter
 
 
@@ -100,6 +102,46 @@ class OutboundChat(msgspec.Struct, frozen=True):
     framing: Framing = SSE
 
 
+class InboundEmbedding(msgspec.Struct, frozen=True):
+    """How callers of a dialect ask for embeddings, and are answered."""
+
+    decode_request: Callable[[bytes], EmbeddingRequest]
+    """Raises InvalidRequest, naming the field, for a body that is no request of the dialect."""
+    write_answer: Callable[[EmbeddingAnswer, EmbeddingRequest, str], bytes]
+    """Of the answer, the caller's request and the id of the call. Raises UpstreamBroken where a vector cannot be told so."""
+
+
+class OutboundEmbedding(msgspec.Struct, frozen=True):
+    """How servers of a dialect are asked for embeddings, and read."""
+
+    endpoint: str
+    """What the provider is asked to prepare: the path below its root, or a name that it knows."""
+    encode_request: Callable[[EmbeddingRequest, EmbeddingAbilities], bytes]
+    """Raises UnsupportedParameter, naming the field, for what the server cannot do."""
+    read_answer: Callable[[bytes, EmbeddingRequest], EmbeddingAnswer]
+    """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
+
+
+class InboundRerank(msgspec.Struct, frozen=True):
+    """How callers of a dialect ask for documents to be ranked, and are answered."""
+
+    decode_request: Callable[[bytes], RerankRequest]
+    """Raises InvalidRequest, naming the field, for a body that is no request of the dialect."""
+    write_answer: Callable[[RerankAnswer, RerankRequest, str], bytes]
+    """Of the answer, the caller's request and the id of the call."""
+
+
+class OutboundRerank(msgspec.Struct, frozen=True):
+    """How servers of a dialect are asked to rank documents, and read."""
+
+    endpoint: str
+    """What the provider is asked to prepare: the path below its root, or a name that it knows."""
+    encode_request: Callable[[RerankRequest], bytes]
+    """Raises UnsupportedParameter, naming the field, for what the server cannot do."""
+    read_answer: Callable[[bytes, RerankRequest], RerankAnswer]
+    """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
+
+
 class Caller(msgspec.Struct, frozen=True):
     """How callers of a dialect hear of errors."""
 
@@ -110,6 +152,8 @@ class Caller(msgspec.Struct, frozen=True):
     """The same where a server of another dialect refused: its own words are kept."""
     error_event: Callable[[bytes], bytes]
     """A body as the frame of a stream that nothing follows."""
+    root: str = ""
+    """Path above all that belongs to them."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -120,7 +164,13 @@ class Endpoint(msgspec.Struct, frozen=True):
     ability: str
     """What a server must be able to do, by the name of the capability."""
     chat: InboundChat | None = None
-    """How it is translated where the server's dialect is another; None where only the same dialect can answer."""
+    """How a chat is translated where the server's dialect is another. Where nothing is, only the same dialect can answer."""
+    embedding: InboundEmbedding | None = None
+    rerank: InboundRerank | None = None
+    forms: bool = False
+    """Requests may come as forms (multipart/form-data), since they carry files."""
+    streams: bool = False
+    """An answer is streamed unless the caller says otherwise."""
 
 
 class Passing(msgspec.Struct, frozen=True):
@@ -133,6 +183,8 @@ class Passing(msgspec.Struct, frozen=True):
     framing: Framing = SSE
     decode: Callable[[bytes], Any] | None = None
     """What ``Frame.view`` shows of a frame."""
+    any_type: bool = False
+    """An answer's type tells what it is: JSON, events, or else sounds and texts, which are not looked into."""
 
 
 class Outbound(msgspec.Struct, frozen=True):
@@ -140,3 +192,5 @@ class Outbound(msgspec.Struct, frozen=True):
 
     dialect: str
     chat: OutboundChat | None = None
+    embedding: OutboundEmbedding | None = None
+    rerank: OutboundRerank | None = None
