@@ -7,11 +7,10 @@ import msgspec
 
 from antiphon_client.errors import Details, InvalidResponseError
 from antiphon_client.transport.ask import ResponseInfo
+from antiphon_client.transport.said_errors import UNREADABLE
 
 NO_RESPONSE = ResponseInfo(0, {}, "")
 """Of answers that came in none."""
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What decoding raises; RecursionError is msgspec's word for too deep nesting."""
 
 
 class ApiObject(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -8,11 +8,12 @@ from typing import Literal, Required, Unpack
 
 import msgspec
 
-from antiphon_client.answers import UNREADABLE, Answer, ApiObject, invalid
+from antiphon_client.answers import Answer, ApiObject, invalid
 from antiphon_client.options import BodyOptions
 from antiphon_client.params import Params, take
 from antiphon_client.resources import AsyncResource, Resource
 from antiphon_client.transport.ask import Ask, ResponseInfo
+from antiphon_client.transport.said_errors import UNREADABLE
 from antiphon_client.usage import Usage
 
 

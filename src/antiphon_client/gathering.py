@@ -9,10 +9,11 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from antiphon_client.answers import NO_RESPONSE, UNREADABLE, Answer, invalid
+from antiphon_client.answers import NO_RESPONSE, Answer, invalid
 from antiphon_client.transport.ask import Ask, ResponseInfo
 from antiphon_client.transport.async_sender import AsyncSender
 from antiphon_client.transport.events import Event
+from antiphon_client.transport.said_errors import UNREADABLE
 from antiphon_client.transport.sender import Sender
 from antiphon_client.transport.streams import AsyncStream, Stream
 

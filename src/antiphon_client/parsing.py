@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast, overload
 
 import msgspec
 
-from antiphon_client.answers import UNREADABLE
 from antiphon_client.errors import NOTHING_SENT, Details, ParseError
+from antiphon_client.transport.said_errors import UNREADABLE
 
 Wanted = TypeVar("Wanted")
 JsonSchema = Mapping[str, Any]

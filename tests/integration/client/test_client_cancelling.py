@@ -45,7 +45,7 @@ def test_another_thread_closes_a_stream_that_waits(endless: MockUpstream) -> Non
         threading.Timer(0.2, stream.close).start()
         began = time.monotonic()
         assert list(stream) == []
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 5
         assert endless.requests[0].wait_closed(1.0)
         stream.close()
         assert list(stream) == []
@@ -53,7 +53,7 @@ def test_another_thread_closes_a_stream_that_waits(endless: MockUpstream) -> Non
 
 def test_closing_before_the_answer_begins_does_not_block(upstream: MockUpstream) -> None:
     upstream.script(Hang())
-    with Client(upstream.url, timeout=1, max_retries=0) as client:
+    with Client(upstream.url, timeout=2, max_retries=0) as client:
         stream = client.chat.stream(**ASK)
         failed: list[BaseException] = []
 
@@ -68,7 +68,7 @@ def test_closing_before_the_answer_begins_does_not_block(upstream: MockUpstream)
         assert upstream.wait_requests(1)
         began = time.monotonic()
         stream.close()
-        assert time.monotonic() - began < 0.5
+        assert time.monotonic() - began < 1.5
         reader.join(5)
         assert len(failed) == 1
 

@@ -142,6 +142,25 @@ def test_continued_texts(caller: Caller, upstream: MockUpstream) -> None:
     assert (final.text, final.finish_reason, final.usage.completion_tokens) == (" a time", "stop", 2)
 
 
+def test_ranking(start: Start, connect: Connect, upstream: MockUpstream) -> None:
+    caller = connect(start(upstream, protocol="cohere", capabilities={"rerank": True}).url)
+    results = [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0.1}]
+    upstream.script(Body({"id": "x", "results": results, "meta": {"billed_units": {"search_units": 1}}}))
+    ask: Any = {"model": "mock-model", "query": "q", "documents": ["a", "b"]}
+    ranking = caller.call("rerank.create", **ask, top_n=2, return_documents=True)
+    assert [(one.index, one.relevance_score, one.text) for one in ranking.results] == [(1, 0.9, "b"), (0, 0.1, "a")]
+    assert (upstream.requests[0].json["query"], upstream.requests[0].json["top_n"]) == ("q", 2)
+    upstream.error(429, "slow down", retry_after=99)
+    with pytest.raises(RateLimitError, match="slow down") as told:
+        caller.call("rerank.create", **ask)
+    assert told.value.retry_after == 99
+    with pytest.raises(BadRequestError) as refused:
+        caller.call("rerank.create", **{**ask, "documents": ["a", 7]})
+    assert (refused.value.param, refused.value.code) == ("documents[1]", "invalid_request")
+    assert refused.value.remedy
+    assert refused.value.request_id
+
+
 @pytest.mark.parametrize("form", [None, "float", "base64"])
 def test_vectors(caller: Caller, form: str | None) -> None:
     answer = caller.call("embeddings.create", model="mock-model", input=["a", "b", "a"], encoding_format=form)
@@ -252,20 +271,6 @@ class TestOfAWholeServer:
 
 
 # -- what a server of ours may not serve yet, straight before a scripted one
-
-
-def test_ranking(connect: Connect, upstream: MockUpstream) -> None:
-    results = [{"index": 1, "relevance_score": 0.9, "document": {"text": "b"}}, {"index": 0, "relevance_score": 0.1}]
-    upstream.script(Body({"model": "r", "results": results, "usage": {"total_tokens": 7}, "meta": {"billed": 1}}))
-    ranking = connect(upstream.url).call(
-        "rerank.create", model="r", query="q", documents=["a", "b"], top_n=2, return_documents=True
-    )
-    assert [(one.index, one.relevance_score, one.text) for one in ranking.results] == [(1, 0.9, "b"), (0, 0.1, "")]
-    assert ranking.usage.total_tokens == 7
-    assert ranking.extra == {"meta": {"billed": 1}}
-    request = upstream.requests[0]
-    assert request.path == "/v1/rerank"
-    assert request.json == {"model": "r", "query": "q", "documents": ["a", "b"], "top_n": 2, "return_documents": True}
 
 
 def test_responses(connect: Connect, upstream: MockUpstream) -> None:
