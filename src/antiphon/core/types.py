@@ -89,3 +89,5 @@ class ModelCard(msgspec.Struct, frozen=True):
     """Unix time, seconds."""
     kind: str = "chat"
     """``chat`` or ``embedding``."""
+    abilities: tuple[str, ...] = ()
+    """What it can do, by the names of capabilities in the configuration."""

@@ -50,14 +50,23 @@ def player_of(protocol: str) -> Player:
 
 
 def cells() -> list[Cell]:
-    """All of them, dialect by dialect."""
+    """Those of chats, dialect by dialect, for every protocol that chats."""
+    chatting = {protocol: provider for protocol, provider in providers().items() if _chats(provider)}
+    return [cell for dialect in CALLERS.names() for cell in _of_dialect(dialect, chatting)]
 
-    async def tried() -> list[Cell]:
+
+def providers() -> dict[str, Provider]:
+    """A provider of each protocol, with all that the protocol gives; none is ever asked."""
+
+    async def connected() -> dict[str, Provider]:
         wheel = DeadlineWheel(asyncio.get_running_loop())
-        providers = {protocol: _connected(protocol, wheel) for protocol in PROVIDERS.names()}
-        return [cell for dialect in CALLERS.names() for cell in _of_dialect(dialect, providers)]
+        return {protocol: _connected(protocol, wheel) for protocol in PROVIDERS.names()}
 
-    return asyncio.run(tried())
+    return asyncio.run(connected())
+
+
+def _chats(provider: Provider) -> bool:
+    return provider.outbound.chat is not None or any(ENDPOINTS[endpoint].chat is not None for endpoint in provider.passing)
 
 
 def _connected(protocol: str, wheel: DeadlineWheel) -> Provider:

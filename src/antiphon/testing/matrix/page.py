@@ -2,9 +2,10 @@
 
 import sys
 
+from antiphon.execution.providers import Provider
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.testing.matrix.callers import CALLERS
-from antiphon.testing.matrix.cells import Cell, cells
+from antiphon.testing.matrix.cells import Cell, cells, providers
 
 _SIGNS = {"passed": "=", "translated": "✓", "no words": "", "cannot answer": "·"}
 _HEAD = """# What reaches which server
@@ -25,9 +26,8 @@ What a server can do beyond or short of its protocol is said by the [capabilitie
 def page() -> str:
     """The page, Markdown."""
     found = cells()
-    return "\n\n".join(
-        [_HEAD, *(_table(dialect, [cell for cell in found if cell.dialect == dialect]) for dialect in CALLERS.names())]
-    )
+    tables = [_table(dialect, [cell for cell in found if cell.dialect == dialect]) for dialect in CALLERS.names()]
+    return "\n\n".join([_HEAD, *tables, _others()])
 
 
 def _table(dialect: str, found: list[Cell]) -> str:
@@ -40,6 +40,24 @@ def _table(dialect: str, found: list[Cell]) -> str:
     notes = [f"- {letter}: {refusal}" for refusal, letter in letters.items()]
     path = ENDPOINTS[CALLERS.load(dialect).endpoint].path
     return "\n\n".join([f"## Callers of `{path}`", "\n".join(rows), *(["\n".join(notes)] if notes else [])])
+
+
+def _others() -> str:
+    """The endpoints that are no chats."""
+    shown = {name: endpoint for name, endpoint in ENDPOINTS.items() if endpoint.chat is None}
+    reach = {protocol: {name: _reach(name, provider) for name in shown} for protocol, provider in providers().items()}
+    reach = {protocol: signs for protocol, signs in reach.items() if any(signs.values())}
+    rows = [f"| | {' | '.join(reach)} |", "|---" * (len(reach) + 1) + "|"]
+    rows += [f"| `{endpoint.path}` | {' | '.join(signs[name] for signs in reach.values())} |" for name, endpoint in shown.items()]
+    return "\n\n".join(["## Other endpoints", "Empty: the call is refused by the name of the endpoint.", "\n".join(rows)])
+
+
+def _reach(name: str, provider: Provider) -> str:
+    endpoint, outbound = ENDPOINTS[name], provider.outbound
+    if name in provider.passing:
+        return "="
+    pairs = ((endpoint.embedding, outbound.embedding), (endpoint.rerank, outbound.rerank))
+    return "✓" if any(inbound is not None and other is not None for inbound, other in pairs) else ""
 
 
 def _sign(cell: Cell, letters: dict[str, str]) -> str:
