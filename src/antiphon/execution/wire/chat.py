@@ -187,6 +187,14 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of its dialect alone that do not, such as ``metadata`` and ``service_tier``."""
 
 
+ReasoningStyle = Literal["", "effort", "budget", "adaptive", "thinking", "thinking_effort", "enable_thinking", "reasoning"]
+"""How servers are told to think. Anthropic's: its older models by a ``budget``, its newer ones ``adaptive``-ly.
+
+OpenAI's: by an ``effort``; its imitators by ``thinking`` on or off (Zhipu), and with an effort besides (``thinking_effort``,
+DeepSeek), by ``enable_thinking`` and a budget (Qwen), or by one object ``reasoning`` (OpenRouter). Empty: not at all.
+"""
+
+
 class ChatAbilities(msgspec.Struct, frozen=True):
     """What the server that a request is written for understands."""
 
@@ -204,11 +212,13 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     top_k: bool = False
     system_anywhere: bool = False
     """Anthropic: takes system messages in the middle of a conversation; otherwise they move to its beginning."""
-    reasoning: Literal["", "effort", "budget", "adaptive"] = ""
-    """How it is told to think: OpenAI by an effort, Anthropic's older models by a budget, its newer ones adaptively."""
+    reasoning: ReasoningStyle = ""
+    """How it is told to think."""
     reasoning_back: bool = False
-    """OpenAI: takes the thinking of earlier answers back, as ``reasoning_content``."""
+    """OpenAI: takes the thinking of earlier answers back, as ``reasoning_content``, and wants that field beside calls of tools."""
     stream_usage: bool = True
+    cache_marks: bool = False
+    """Bedrock: takes marks of what is worth keeping. A model that keeps nothing refuses them, and other dialects ignore them."""
 
 
 def unsupported(param: str, reason: str, remedy: str = "leave it out") -> UnsupportedParameter:

@@ -86,6 +86,8 @@ class OutboundChat(msgspec.Struct, frozen=True):
     """The events of an answer in one piece. Raises UpstreamBroken where it is none."""
     splitter: Callable[[], Splitter] = EventSplitter
     stream_type: bytes = b"text/event-stream"
+    streams_only: bool = False
+    """Its servers are always asked for a stream; callers who want none get what it adds up to."""
 
 
 class Passing(msgspec.Struct, frozen=True):

@@ -1,4 +1,7 @@
-"""What a server's error body says, in whatever dialect: OpenAI's, Anthropic's, or the looser ones of their imitators."""
+"""What a server's error body says, in whatever dialect: OpenAI's, Anthropic's, or the looser ones of their imitators.
+
+Some put it into a server-sent event even where the answer is not a stream (DashScope).
+"""
 
 from typing import Any
 
@@ -6,9 +9,12 @@ import msgspec
 
 from antiphon.core.errors import UpstreamRefused
 from antiphon.execution.wire.chat_answer import Failed
-from antiphon.execution.wire.reading import UNREADABLE
+from antiphon.execution.wire.reading import UNREADABLE, encode
 from antiphon.execution.wire.statuses import status_of
+from antiphon.transport import sse
 
+_MESSAGES = ("message", "Message", "msg", "detail")
+"""What servers call it; some give a list of what is wrong, or an object, in place of words."""
 MAX_SHOWN = 2000
 """Characters of a body that is not JSON, or of a message, that are passed on."""
 
@@ -16,7 +22,7 @@ MAX_SHOWN = 2000
 def read_error(status: int, body: bytes) -> Failed:
     """Status, message and the vendor's name for an error that came with a body."""
     try:
-        told = msgspec.json.decode(body)
+        told = _decoded(body)
     except UNREADABLE:
         text = " ".join(body[: 4 * MAX_SHOWN].decode("utf-8", "replace").split())
         return Failed(status, _shown(status, "" if text.startswith("<") else text))
@@ -27,12 +33,13 @@ def said(error: Any, status: int) -> Failed:
     """The same for an error object, with the status that it names itself in place of ``status`` where it names one."""
     if not isinstance(error, dict):
         return Failed(status, _shown(status, error if isinstance(error, str) else ""))
-    message = error.get("message", error.get("detail"))
+    message = next((error[name] for name in _MESSAGES if error.get(name)), "")
     code = error.get("code")
     if isinstance(code, int) and 400 <= code < 600:
         status = code
     names = [name for name in (code, error.get("type")) if isinstance(name, str) and name]
-    return Failed(status, _shown(status, message if isinstance(message, str) else ""), names[0] if names else "")
+    text = message if isinstance(message, str) else encode(message).decode()
+    return Failed(status, _shown(status, text), names[0] if names else "")
 
 
 def refused(failed: Failed) -> UpstreamRefused:
@@ -43,6 +50,15 @@ def refused(failed: Failed) -> UpstreamRefused:
 def of_refused(error: UpstreamRefused) -> Failed:
     """What the server behind an UpstreamRefused said, with the status that callers see."""
     return msgspec.structs.replace(read_error(error.status, error.body), status=status_of(error))
+
+
+def _decoded(body: bytes) -> Any:
+    """The JSON of a body, or of the first event in it. Raises one of ``UNREADABLE``."""
+    try:
+        return msgspec.json.decode(body)
+    except UNREADABLE:
+        events = sse.parse(body)
+        return msgspec.json.decode(events[0].data if events else b"")
 
 
 def _shown(status: int, text: str) -> str:
