@@ -158,7 +158,7 @@ def test_a_streamed_answer_of_bedrock_is_read_however_it_is_cut(answer: dict[str
     events = pieces(answer, data)
     raw = b"".join(frame(name, payload) for name, payload in by_bedrock(events))
     parsed_stream(raw)
-    reader, splitter = CONVERSE.reader(), CONVERSE.splitter()
+    reader, splitter = CONVERSE.reader(), CONVERSE.framing.splitter()
     at = data.draw(st.integers(0, len(raw)))
     read = [event for piece in (raw[:at], raw[at:]) for event in reader.feed(splitter.feed(piece))]
     read += reader.end()
@@ -204,6 +204,6 @@ def test_a_wrong_answer_is_the_servers_fault_and_nothing_else(answer: dict[str, 
 def test_a_damaged_frame_is_the_servers_fault_and_nothing_else(answer: dict[str, Any], data: st.DataObject) -> None:
     raw = bytearray(b"".join(frame(name, payload) for name, payload in by_bedrock(pieces(answer, data))))
     raw[data.draw(st.integers(0, len(raw) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    reader, splitter = CONVERSE.reader(), CONVERSE.splitter()
+    reader, splitter = CONVERSE.reader(), CONVERSE.framing.splitter()
     with pytest.raises(UpstreamBroken):
         [*reader.feed(splitter.feed(bytes(raw)) + splitter.rest()), *reader.end()]
