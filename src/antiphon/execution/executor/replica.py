@@ -4,6 +4,7 @@ from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call
 from antiphon.execution.executor.answer import Answer
+from antiphon.execution.executor.gathered import GatheredStream
 from antiphon.execution.executor.passed import PassedStream, PassedWhole
 from antiphon.execution.executor.translated import TranslatedStream, TranslatedWhole
 from antiphon.execution.executor.translation import translated
@@ -47,13 +48,14 @@ class Replica:
                 else:
                     answer = PassedWhole(sink, provider, call, passing, renamed)
             else:
-                translation = translated(call, provider)
+                translation = translated(call, provider, upstream)
                 prepared = provider.prepare(translation.call, upstream)
-                answer = (
-                    TranslatedStream(sink, provider, call, translation)
-                    if call.stream
-                    else TranslatedWhole(sink, provider, call, translation)
-                )
+                if call.stream:
+                    answer = TranslatedStream(sink, provider, call, translation)
+                elif translation.outbound.streams_only:
+                    answer = GatheredStream(sink, provider, call, translation)
+                else:
+                    answer = TranslatedWhole(sink, provider, call, translation)
         except AntiphonError as error:
             sink.fail(error)
             return NoHandle()

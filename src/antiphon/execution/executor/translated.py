@@ -33,7 +33,7 @@ class TranslatedWhole(Answer):
             self._tell(self._refused())
             return
         try:
-            usage, body = self._translated(self._gathered())
+            usage, body = self._written(self._read())
         except AntiphonError as error:
             self._tell(error)
             return
@@ -41,11 +41,13 @@ class TranslatedWhole(Answer):
         self._sink.frame(Frame(body, True, self._call.dialect))
         self._succeed(usage)
 
-    def _translated(self, body: bytes) -> tuple[Usage | None, bytes]:
+    def _read(self) -> Sequence[Event]:
         if self._encoding:
             raise UpstreamBroken(f"the model's server encoded its answer as {self._encoding.decode('latin-1')}, unasked")
+        return self._translation.outbound.read_whole(self._gathered())
+
+    def _written(self, events: Sequence[Event]) -> tuple[Usage | None, bytes]:
         it = self._translation
-        events = it.outbound.read_whole(body)
         usage: Usage | None = None
         for event in events:
             if isinstance(event, Failed):

@@ -38,16 +38,26 @@ class Translation(msgspec.Struct, frozen=True):
     outbound: OutboundChat
 
 
-def translated(call: Call, provider: Provider) -> Translation:
-    """The call in the words of the provider's server. Raises InvalidRequest or UnsupportedParameter."""
+def translated(call: Call, provider: Provider, upstream: str) -> Translation:
+    """The call in the words of the provider's server, which calls the model ``upstream``.
+
+    Raises InvalidRequest or UnsupportedParameter.
+    """
     inbound, outbound = ENDPOINTS[call.endpoint].chat, provider.outbound.chat
     if inbound is None or outbound is None:
         raise provider.lacks(call)
     request = inbound.decode_request(call.body)
-    told = msgspec.structs.replace(request, wants_usage=provider.chat.stream_usage and call.stream)
+    stream = call.stream or outbound.streams_only
+    told = msgspec.structs.replace(request, model=upstream, stream=stream, wants_usage=provider.chat.stream_usage and stream)
     body = _encoded(told, call, provider, outbound)
     asked = msgspec.structs.replace(
-        call, endpoint=outbound.endpoint, body=body, dialect=provider.outbound.dialect, wants_usage=True
+        call,
+        endpoint=outbound.endpoint,
+        model=upstream,
+        body=body,
+        stream=stream,
+        dialect=provider.outbound.dialect,
+        wants_usage=True,
     )
     return Translation(asked, request, inbound, outbound)
 

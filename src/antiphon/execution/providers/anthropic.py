@@ -58,6 +58,7 @@ class _Plugin:
     abilities = Abilities(completions=False, embeddings=False, audio=False, n=False, seed=False, logprobs=False)
 
     models_path = "models"
+    url = "https://api.anthropic.com/v1"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
         given = {name for name, _ in options.headers}

@@ -1,4 +1,9 @@
-"""Any server that speaks OpenAI's API: vendors, vLLM, SGLang, llama.cpp, Ollama, and the engines on this machine."""
+"""Any server that speaks OpenAI's API: OpenAI itself, vendors, and the engines on this machine."""
+
+import re
+from typing import Final
+
+import msgspec
 
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
@@ -6,23 +11,28 @@ from antiphon.execution.providers import Abilities, HeaderFields, Prepared, Prov
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.providers._missing_fields import MissingFields
+from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.chat import DIALECT, OUTBOUND_CHAT
 from antiphon.execution.wire.openai.passing import GENERATION, WHOLE
+from antiphon.execution.wire.openai.respelling import Respeller, Spelling
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = ("chat/completions", "completions")
+_CHAT = "chat/completions"
 _PASSING = {"chat/completions": GENERATION, "completions": GENERATION, "embeddings": WHOLE}
 
 
 class OpenAIProvider:
     """A server that speaks OpenAI's API, so a call goes out as it came in but for the model's name and the usage chunk."""
 
-    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
+    def __init__(
+        self, options: ProviderOptions, wheel: DeadlineWheel, words: Words = PLAIN, fields: HeaderFields | None = None
+    ) -> None:
         self.name = options.name
         self.local = options.local
         self.secrets = options.secrets()
@@ -32,7 +42,8 @@ class OpenAIProvider:
         self.passing: dict[str, Passing] = {
             endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
         }
-        self.outbound = Outbound(DIALECT, OUTBOUND_CHAT if able.chat else None)
+        outbound = msgspec.structs.replace(OUTBOUND_CHAT, streams_only=words.streams_only)
+        self.outbound = Outbound(DIALECT, outbound if able.chat else None)
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -41,19 +52,25 @@ class OpenAIProvider:
             n=able.n,
             logprobs=able.logprobs,
             json_schema=able.json_schema,
-            top_k=options.local,
+            top_k=options.local or words.top_k,
+            reasoning=words.reasoning if able.reasoning else "",
+            thinkers=words.thinkers,
+            reasoning_back=words.reasoning_back,
             stream_usage=able.stream_usage,
         )
+        self._respeller = Respeller(words.spelling) if words.spelling != PLAIN.spelling else None
         self._lacking = Lacking(options.elsewhere)
         self._missing = MissingFields(able, self._lacking) if able != Abilities() else None
         self._stream_usage = able.stream_usage
-        headers = ((b"content-type", b"application/json"), *plugin.headers(options))
+        headers = ((b"content-type", b"application/json"), *(plugin.headers(options) if fields is None else fields))
         self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         body = call.body
         if self._missing is not None:
             body = self._missing.refused(call)
+        if self._respeller is not None and call.endpoint == _CHAT:
+            body = self._respeller.respelled(body)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)
         strips_usage = call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED
@@ -65,16 +82,24 @@ class OpenAIProvider:
         return self._lacking.endpoint(call)
 
 
+OPENAI_HOST: Final = "api.openai.com"
+OPENAI: Final = Words(
+    Spelling({"max_tokens": "max_completion_tokens"}), reasoning="effort", thinkers=re.compile(r"o\d|gpt-(?:[5-9]|\d\d)")
+)
+"""OpenAI's own words: its newer models refuse ``max_tokens``, which its older ones know under both names."""
+
+
 class _Plugin:
     abilities = Abilities()
     models_path = "models"
+    url = ""
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
         key = ((b"authorization", b"Bearer " + options.key),) if options.key else ()
         return (*options.headers, *key)
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider:
-        return OpenAIProvider(options, wheel)
+        return OpenAIProvider(options, wheel, OPENAI if options.origin.host == OPENAI_HOST else PLAIN)
 
 
 plugin = _Plugin()

@@ -4,6 +4,7 @@ A field of one dialect that has no like in the others is kept by its name. A wri
 refuses it, unless it is among the hints, which do not change what is answered.
 """
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -217,8 +218,10 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     reasoning_back: bool = False
     """OpenAI: takes the thinking of earlier answers back, as ``reasoning_content``, and wants that field beside calls of tools."""
     stream_usage: bool = True
-    cache_marks: bool = False
-    """Bedrock: takes marks of what is worth keeping. A model that keeps nothing refuses them, and other dialects ignore them."""
+    cache_marks: bool = True
+    """Takes marks of what is worth keeping; where it does not, they are left out."""
+    thinkers: re.Pattern[str] | None = None
+    """Names of the models that can be told how to think; None where all can."""
 
 
 def unsupported(param: str, reason: str, remedy: str = "leave it out") -> UnsupportedParameter:

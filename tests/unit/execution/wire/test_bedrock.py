@@ -10,13 +10,15 @@ from antiphon.core.errors import InvalidRequest, UnsupportedParameter, UpstreamB
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
+from antiphon.execution.wire.anthropic.generations import thinking_of
 from antiphon.execution.wire.bedrock.chat import CONVERSE
 from antiphon.execution.wire.bedrock.frames import FrameSplitter
 from antiphon.execution.wire.chat import ChatAbilities, RedactedThinking, Text, Thinking, ToolCall
 from antiphon.execution.wire.openai import chat as openai_chat
 from tests.unit.execution.wire.bedrock_oracle import check_request, frame, parsed_answer, parsed_stream, raw_frame
 
-ABLE = ChatAbilities(reasoning="budget", documents=True, audio=True, top_k=True, cache_marks=True)
+ABLE = ChatAbilities(reasoning="budget", documents=True, audio=True)
+CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 HELLO = [{"role": "user", "content": "hi"}]
 WEATHER = {"name": "weather", "description": "Of a place.", "input_schema": {"type": "object", "properties": {}}}
 FUNCTION = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
@@ -25,7 +27,7 @@ PNG = base64.b64encode(b"png").decode()
 
 def by_anthropic(able: ChatAbilities = ABLE, **fields: Any) -> dict[str, Any]:
     """What Bedrock gets for a request of Anthropic's dialect."""
-    body = {"model": "m", "max_tokens": 5000, "messages": HELLO, **fields}
+    body = {"model": CLAUDE, "max_tokens": 5000, "messages": HELLO, **fields}
     told: dict[str, Any] = json.loads(CONVERSE.encode_request(anthropic.decode_request(json.dumps(body).encode()), able))
     check_request(told)
     check_request(told, "ConverseStream")
@@ -33,7 +35,7 @@ def by_anthropic(able: ChatAbilities = ABLE, **fields: Any) -> dict[str, Any]:
 
 
 def by_openai(able: ChatAbilities = ABLE, **fields: Any) -> dict[str, Any]:
-    body = {"model": "m", "messages": HELLO, **fields}
+    body = {"model": CLAUDE, "messages": HELLO, **fields}
     told: dict[str, Any] = json.loads(CONVERSE.encode_request(openai_chat.decode_request(json.dumps(body).encode()), able))
     check_request(told)
     return told
@@ -184,7 +186,7 @@ def test_marks_of_what_is_worth_keeping() -> None:
     assert told["system"] == [{"text": "Be brief."}, point]
     assert told["toolConfig"]["tools"][1] == {"cachePoint": {"type": "default", "ttl": "1h"}}
     assert told["messages"][0]["content"] == [{"text": "hi"}, point]
-    assert "cachePoint" not in json.dumps(by_anthropic(ChatAbilities(), **fields))
+    assert "cachePoint" not in json.dumps(by_anthropic(model="meta.llama3-3-70b-instruct-v1:0", **fields))
 
 
 def test_thoughts_go_back_with_their_signatures() -> None:
@@ -202,26 +204,57 @@ def test_thoughts_go_back_with_their_signatures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("style", "given", "told"),
+    ("model", "given", "told"),
     [
         (
-            "budget",
+            CLAUDE,
             {"thinking": {"type": "enabled", "budget_tokens": 2000}},
             {"thinking": {"type": "enabled", "budget_tokens": 2000}},
         ),
-        ("budget", {"thinking": {"type": "disabled"}}, {"thinking": {"type": "disabled"}}),
+        (CLAUDE, {"thinking": {"type": "disabled"}}, {"thinking": {"type": "disabled"}}),
         (
-            "adaptive",
+            "global.anthropic.claude-opus-4-6-v1",
             {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
             {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}},
         ),
-        ("effort", {"output_config": {"effort": "low"}}, {"reasoning_effort": "low"}),
-        ("", {"thinking": {"type": "enabled", "budget_tokens": 2000}}, None),
-        ("", {"top_k": 5}, {"top_k": 5}),
+        ("anthropic.claude-3-haiku-20240307-v1:0", {"thinking": {"type": "enabled", "budget_tokens": 2000}}, None),
+        ("openai.gpt-oss-120b-1:0", {"output_config": {"effort": "low"}}, {"reasoning_effort": "low"}),
+        (
+            "us.amazon.nova-2-lite-v1:0",
+            {"output_config": {"effort": "max"}},
+            {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "high"}},
+        ),
+        ("us.amazon.nova-2-lite-v1:0", {"thinking": {"type": "disabled"}}, {"reasoningConfig": {"type": "disabled"}}),
+        ("meta.llama3-3-70b-instruct-v1:0", {"thinking": {"type": "enabled", "budget_tokens": 2000}}, None),
+        (CLAUDE, {"top_k": 5}, {"top_k": 5}),
+        ("amazon.nova-pro-v1:0", {"top_k": 5}, {"inferenceConfig": {"topK": 5}}),
+        ("cohere.command-r-plus-v1:0", {"top_k": 5}, {"k": 5}),
     ],
 )
-def test_what_only_some_models_know(style: Any, given: dict[str, Any], told: dict[str, Any] | None) -> None:
-    assert by_anthropic(ChatAbilities(reasoning=style, top_k=True), **given).get("additionalModelRequestFields") == told
+def test_what_only_some_models_know(model: str, given: dict[str, Any], told: dict[str, Any] | None) -> None:
+    assert by_anthropic(model=model, **given).get("additionalModelRequestFields") == told
+
+
+def test_a_model_that_is_not_to_be_told_how_to_think_is_not_told() -> None:
+    thinking = {"type": "enabled", "budget_tokens": 2000}
+    assert "additionalModelRequestFields" not in by_anthropic(ChatAbilities(), thinking=thinking)
+
+
+@pytest.mark.parametrize(
+    ("model", "style"),
+    [
+        ("claude-3-5-sonnet-20241022", ""),
+        ("claude-3-7-sonnet-20250219", "budget"),
+        ("claude-opus-4-20250514", "budget"),
+        ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "budget"),
+        ("claude-opus-4-6", "adaptive"),
+        ("anthropic/claude-opus-4.7", "adaptive"),
+        ("claude-sonnet-5", "adaptive"),
+        ("gpt-5", ""),
+    ],
+)
+def test_how_each_generation_of_claude_thinks(model: str, style: str) -> None:
+    assert thinking_of(model) == style
 
 
 def test_fields_of_bedrocks_own_are_taken_over() -> None:

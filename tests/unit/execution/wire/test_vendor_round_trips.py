@@ -17,11 +17,11 @@ from antiphon.execution.wire.chat import ChatAbilities, RedactedThinking, Text, 
 from antiphon.execution.wire.dashscope.chat import MULTIMODAL, TEXT
 from antiphon.execution.wire.dialect import OutboundChat
 from antiphon.execution.wire.openai import chat as openai_chat
-from tests.unit.execution.wire.bedrock_oracle import check_request, frame, parsed_stream
+from tests.unit.execution.wire.bedrock_oracle import MODEL, check_request, frame, parsed_stream
 from tests.unit.execution.wire.test_dialect_round_trips import CASES, FEWER, answers, cut, mutated, openai_requests, requests
 
 SOME = settings(CASES, max_examples=300)
-ABLE = ChatAbilities(reasoning="adaptive", documents=True, top_k=True, cache_marks=True, reasoning_back=True)
+ABLE = ChatAbilities(reasoning="adaptive", documents=True, top_k=True, reasoning_back=True)
 SERVERS = pytest.mark.parametrize("outbound", [CONVERSE, TEXT, MULTIMODAL], ids=["bedrock", "dashscope", "dashscope-multimodal"])
 
 
@@ -32,7 +32,9 @@ def test_any_request_of_anthropic_is_one_that_aws_takes(asked: dict[str, Any]) -
         json.dumps(asked).replace('"data": "xyz"', '"data": "eHl6"').replace("https://example.com/a.png?b=c", "s3://bucket/a.png")
     )
     try:
-        body = json.loads(CONVERSE.encode_request(anthropic.decode_request(kept.encode()), ABLE))
+        body = json.loads(
+            CONVERSE.encode_request(anthropic.decode_request(json.dumps({**json.loads(kept), "model": MODEL}).encode()), ABLE)
+        )
     except UnsupportedParameter as error:
         if error.param not in ("tool_choice", "parallel_tool_calls"):
             raise

@@ -1,9 +1,8 @@
 """A request in the form that belongs to no vendor, written for Bedrock's Converse and ConverseStream.
 
 Shapes after the service model of ``bedrock-runtime``, version 2023-09-30. The model's name is part of the path, so it is not in the
-body. What only some models know stands in ``additionalModelRequestFields`` in the words of the model's vendor: Claude's where
-``abilities.reasoning`` is ``budget`` or ``adaptive``, OpenAI's where it is ``effort``. Fields of Bedrock's own that callers give by
-name, such as ``guardrailConfig``, are taken over.
+body. What only some models know stands in ``additionalModelRequestFields``, in the words of the model's vendor (``families``).
+Fields of Bedrock's own that callers give by name, such as ``guardrailConfig``, are taken over.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ import msgspec
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
-from antiphon.execution.wire.anthropic.request_writer import thinking_field
+from antiphon.execution.wire.bedrock import families
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.wrong_values import is_object
 
@@ -30,7 +29,6 @@ _MAX_ID = 64
 _NO_ID = re.compile(r"[^a-zA-Z0-9_.:-]")
 _NO_NAME = re.compile(r"[^A-Za-z0-9\-()\[\]]+")
 _MAX_NAME = 200
-_NO_LIMIT = 1 << 31
 _IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 _DOCUMENTS = {
     "application/pdf": "pdf",
@@ -48,6 +46,8 @@ _DOCUMENTS = {
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/model/NAME/converse``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
     _refuse(request)
+    if not families.keeps_marks(request.model):
+        abilities = msgspec.structs.replace(abilities, cache_marks=False)
     system, turns = _turns(request, abilities)
     told: dict[str, Any] = {
         "messages": turns,
@@ -102,24 +102,13 @@ def _inference(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]
 
 def _model_fields(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     """What is said in the words of the model's vendor; what the caller gave of it goes before."""
-    told: dict[str, Any] = {}
-    reasoning = request.reasoning or chat.Reasoning()
-    if abilities.reasoning == "effort":
-        told["reasoning_effort"] = reasoning.effort or None
-    elif abilities.reasoning:
-        told["thinking"] = thinking_field(reasoning, abilities, request.max_tokens or abilities.max_tokens or _NO_LIMIT)
-        if abilities.reasoning == "adaptive" and reasoning.effort:
-            told["output_config"] = {"effort": "low" if reasoning.effort == "minimal" else reasoning.effort}
-    if request.top_k is not None:
-        if not abilities.top_k:
-            raise unsupported("top_k", "this model's server does not know it")
-        told["top_k"] = request.top_k
+    told = families.thinking(request, abilities) | families.top_k(request)
     given = request.extra.get(_MODEL_FIELDS)
     if given is not None:
         if not is_object(given):
             raise InvalidRequest(f"the field `{_MODEL_FIELDS}` must be an object", remedy="give an object", param=_MODEL_FIELDS)
         told |= msgspec.json.decode(given, type=dict[str, msgspec.Raw])
-    return {name: value for name, value in told.items() if value is not None}
+    return told
 
 
 def _output(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any] | None:

@@ -66,7 +66,7 @@ def answer_fields(request: ChatRequest, abilities: ChatAbilities) -> dict[str, A
             body["top_logprobs"] = request.top_logprobs
     if request.response_format is not None:
         body["response_format"] = _format(request.response_format, abilities)
-    return {**body, **_reasoning(request.reasoning, abilities)}
+    return {**body, **_reasoning(request, abilities)}
 
 
 def _format(wanted: chat.ResponseFormat, abilities: ChatAbilities) -> dict[str, Any]:
@@ -79,9 +79,12 @@ def _format(wanted: chat.ResponseFormat, abilities: ChatAbilities) -> dict[str, 
     return {"type": "json_schema", "json_schema": schema}
 
 
-def _reasoning(reasoning: chat.Reasoning | None, abilities: ChatAbilities) -> dict[str, Any]:
+def _reasoning(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     """How much to think, as the server wants to be told; nothing where the model's own measure is right."""
+    reasoning = request.reasoning
     if reasoning is None or reasoning == chat.Reasoning():
+        return {}
+    if abilities.thinkers is not None and not abilities.thinkers.match(request.model):
         return {}
     thinks, effort = reasoning.mode != "disabled", _effort(reasoning)
     match abilities.reasoning:

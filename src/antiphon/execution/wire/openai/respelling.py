@@ -28,6 +28,8 @@ class Spelling(msgspec.Struct, frozen=True):
 
     renamed: dict[str, str] = {}
     """Fields of the request by their names at OpenAI, with those that the vendor has for them."""
+    needless: tuple[str, ...] = ()
+    """Fields that ask for what the vendor does unasked, and refuses to be asked for; they are left out."""
     developer: bool = True
     """Messages may be of role ``developer``; otherwise they are of role ``system``, which is the same under its older name."""
     short_ids: bool = False
@@ -39,7 +41,7 @@ class Respeller:
 
     def __init__(self, spelling: Spelling) -> None:
         self._spelling = spelling
-        self._names = tuple(b'"%b"' % name.encode() for name in spelling.renamed)
+        self._names = tuple(b'"%b"' % name.encode() for name in (*spelling.renamed, *spelling.needless))
 
     def respelled(self, body: bytes) -> bytes:
         """The body of a chat request in the vendor's words. Raises InvalidRequest where it is no JSON object."""
@@ -49,7 +51,7 @@ class Respeller:
         if not renames and not in_messages:
             return body
         given = decode_request(_decode_fields, body)
-        fields = {self._named(name, given): raw for name, raw in given.items()}
+        fields = {self._named(name, given): raw for name, raw in given.items() if name not in spelling.needless}
         if in_messages and "messages" in fields:
             fields["messages"] = self._messages(fields["messages"])
         return body if fields == given else encode(fields)
