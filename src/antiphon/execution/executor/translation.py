@@ -15,15 +15,17 @@ _FIELDS: Final = {
     "stop_sequences": "stop",
     "tools": "tools",
     "output_config": "response_format",
+    "output_config.format": "response_format",
     "text": "response_format",
     "format": "response_format",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
     "think": "reasoning",
     "parallel_tool_calls": "parallel_tools",
+    "tool_choice.disable_parallel_tool_use": "parallel_tools",
 }
 """Names that dialects have for fields of the neutral request, where they are not its own."""
-_KEPT: Final = frozenset(("dialect", "model", "messages", "stream", "wants_usage", "extra", "hints"))
+_KEPT: Final = frozenset(("dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names"))
 """Fields of the neutral request without which it would be another one."""
 
 

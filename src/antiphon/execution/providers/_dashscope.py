@@ -35,6 +35,7 @@ class DashScopeProvider:
             logprobs=able.logprobs,
             json_schema=able.json_schema,
             top_k=True,
+            repetition_penalty=True,
             reasoning="enable_thinking" if able.reasoning else "",
             reasoning_back=True,
         )

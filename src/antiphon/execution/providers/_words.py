@@ -19,6 +19,8 @@ class Words(msgspec.Struct, frozen=True):
     reasoning_back: bool = False
     """Takes the thinking of earlier answers back, as ``reasoning_content``."""
     top_k: bool = False
+    min_p: bool = False
+    repetition_penalty: bool = False
     streams_only: bool = False
     """Is always asked for a stream, since some of its models give their answers in no other way."""
 

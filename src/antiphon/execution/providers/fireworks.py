@@ -9,5 +9,5 @@ plugin = Vendor(
     documentation="https://docs.fireworks.ai/api-reference/post-chatcompletions",
     url="https://api.fireworks.ai/inference/v1",
     abilities=Abilities(documents=False),
-    words=Words(top_k=True),
+    words=Words(top_k=True, min_p=True, repetition_penalty=True),
 )

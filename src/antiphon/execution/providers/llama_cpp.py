@@ -9,5 +9,5 @@ plugin = Vendor(
     title="llama.cpp server",
     documentation="https://github.com/ggml-org/llama.cpp/tree/master/tools/server",
     abilities=Abilities(documents=False, dimensions=False),
-    words=Words(Spelling({"max_completion_tokens": "max_tokens"}), top_k=True),
+    words=Words(Spelling({"max_completion_tokens": "max_tokens", "repetition_penalty": "repeat_penalty"}), top_k=True, min_p=True, repetition_penalty=True),
 )

@@ -18,5 +18,6 @@ plugin = Vendor(
             short_ids=True,
         ),
         top_k=True,
+        repetition_penalty=True,
     ),
 )

@@ -53,6 +53,8 @@ class OpenAIProvider:
             logprobs=able.logprobs,
             json_schema=able.json_schema,
             top_k=options.local or words.top_k,
+            min_p=options.local or words.min_p,
+            repetition_penalty=options.local or words.repetition_penalty,
             reasoning=words.reasoning if able.reasoning else "",
             thinkers=words.thinkers,
             reasoning_back=words.reasoning_back,

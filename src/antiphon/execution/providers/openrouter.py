@@ -7,5 +7,5 @@ plugin = Vendor(
     title="OpenRouter",
     documentation="https://openrouter.ai/docs/api/reference/parameters",
     url="https://openrouter.ai/api/v1",
-    words=Words(reasoning="reasoning", top_k=True),
+    words=Words(reasoning="reasoning", top_k=True, min_p=True, repetition_penalty=True),
 )

@@ -9,5 +9,5 @@ plugin = Vendor(
     documentation="https://docs.sglang.ai/basic_usage/openai_api_completions.html",
     url="http://127.0.0.1:30000/v1",
     abilities=Abilities(documents=False),
-    words=Words(top_k=True),
+    words=Words(top_k=True, min_p=True, repetition_penalty=True),
 )

@@ -10,5 +10,5 @@ plugin = Vendor(
     documentation="https://docs.together.ai/reference/chat-completions-1",
     url="https://api.together.xyz/v1",
     abilities=Abilities(documents=False, logprobs=False, dimensions=False),
-    words=Words(Spelling({"max_completion_tokens": "max_tokens"}, developer=False), top_k=True),
+    words=Words(Spelling({"max_completion_tokens": "max_tokens"}, developer=False), top_k=True, min_p=True, repetition_penalty=True),
 )

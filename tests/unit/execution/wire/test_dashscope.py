@@ -13,7 +13,7 @@ from antiphon.execution.wire.chat import ChatAbilities, Text, Thinking, ToolCall
 from antiphon.execution.wire.dashscope.chat import MULTIMODAL, TEXT
 from antiphon.execution.wire.openai import chat as openai_chat
 
-ABLE = ChatAbilities(reasoning="enable_thinking", reasoning_back=True, top_k=True, audio=True)
+ABLE = ChatAbilities(reasoning="enable_thinking", reasoning_back=True, top_k=True, repetition_penalty=True, audio=True)
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
 

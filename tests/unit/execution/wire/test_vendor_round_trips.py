@@ -36,7 +36,7 @@ def test_any_request_of_anthropic_is_one_that_aws_takes(asked: dict[str, Any]) -
             CONVERSE.encode_request(anthropic.decode_request(json.dumps({**json.loads(kept), "model": MODEL}).encode()), ABLE)
         )
     except UnsupportedParameter as error:
-        if error.param not in ("tool_choice", "parallel_tool_calls"):
+        if error.param not in ("tool_choice", "tool_choice.disable_parallel_tool_use"):
             raise
     else:
         check_request(body)

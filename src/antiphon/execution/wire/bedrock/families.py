@@ -27,6 +27,14 @@ def keeps_marks(model: str) -> bool:
     return bool(_CLAUDE.search(model) or _NOVA.search(model))
 
 
+def takes_thoughts(model: str) -> bool:
+    """Whether the model may take thoughts back that Anthropic's signed; those of other vendors refuse them.
+
+    A thought that Claude signed on one platform is good on the others ("Extended thinking" in Anthropic's documentation).
+    """
+    return bool(_CLAUDE.search(model)) or "." not in model  # an inference profile's name does not tell
+
+
 def thinking(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     """How the model is to think; empty where it is not told."""
     reasoning, model = request.reasoning or chat.Reasoning(), request.model

@@ -8,7 +8,7 @@ Fields of Bedrock's own that callers give by name, such as ``guardrailConfig``, 
 import hashlib
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,15 +16,17 @@ from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.bedrock import families
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
+from antiphon.execution.wire.signatures import unmarked
 from antiphon.execution.wire.wrong_values import is_object
 
+DIALECT: Final = "bedrock"
+_MODEL_FIELDS = "additionalModelRequestFields"
 _OWN_FIELDS = frozenset(
     {
-        "additionalModelResponseFieldPaths", "guardrailConfig", "performanceConfig", "promptVariables", "requestMetadata",
-        "serviceTier",
+        _MODEL_FIELDS, "additionalModelResponseFieldPaths", "guardrailConfig", "performanceConfig", "promptVariables",
+        "requestMetadata", "serviceTier",
     }
 )  # fmt: skip
-_MODEL_FIELDS = "additionalModelRequestFields"
 _MAX_ID = 64
 _NO_ID = re.compile(r"[^a-zA-Z0-9_.:-]")
 _NO_NAME = re.compile(r"[^A-Za-z0-9\-()\[\]]+")
@@ -67,6 +69,8 @@ def _refuse(request: ChatRequest) -> None:
     for name, asked in (
         ("n", request.n not in (None, 1)),
         ("seed", request.seed is not None),
+        ("min_p", bool(request.min_p)),
+        ("repetition_penalty", request.repetition_penalty not in (None, 1)),
         ("presence_penalty", bool(request.presence_penalty)),
         ("frequency_penalty", bool(request.frequency_penalty)),
         ("logprobs", bool(request.logprobs)),
@@ -74,20 +78,19 @@ def _refuse(request: ChatRequest) -> None:
         ("parallel_tool_calls", request.parallel_tools is False and bool(request.tools)),
     ):
         if asked:
-            raise unsupported(name, nothing_like_it)
+            raise unsupported(request.called(name), nothing_like_it)
     if request.temperature is not None and request.temperature > 1:
         raise unsupported("temperature", "this model takes 0 to 1", "give at most 1")
     if request.max_tokens == 0:
         raise unsupported("max_tokens", "this model's server has no way to answer nothing", "give at least 1")
     if request.response_format is not None and request.response_format.kind == "json_object":
-        raise unsupported("response_format", nothing_like_it, "give a schema, with type json_schema")
+        raise unsupported(request.called("response_format"), nothing_like_it, "give a schema, with type json_schema")
 
 
 def _own_fields(request: ChatRequest) -> dict[str, Any]:
-    for name in request.extra:
-        if name not in _OWN_FIELDS and name != _MODEL_FIELDS:
-            raise unsupported(name, "this model is behind an API that has nothing like it")
-    return {name: raw for name, raw in request.extra.items() if name in _OWN_FIELDS}
+    told = chat.own_fields(request, DIALECT, _OWN_FIELDS)
+    told.pop(_MODEL_FIELDS, None)
+    return told
 
 
 def _inference(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
@@ -116,7 +119,7 @@ def _output(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any] | 
     if wanted is None or wanted.kind != "json_schema":
         return None
     if not abilities.json_schema:
-        raise unsupported("response_format", "this model does not keep to a schema")
+        raise unsupported(request.called("response_format"), "this model does not keep to a schema")
     schema = bytes(wanted.schema).decode() if wanted.schema is not None else '{"type":"object"}'
     told = {"schema": schema, "name": wanted.name or None, "description": wanted.description or None}
     structure = {"jsonSchema": {name: value for name, value in told.items() if value is not None}}
@@ -158,8 +161,10 @@ def _turns(request: ChatRequest, abilities: ChatAbilities) -> tuple[list[Any], l
     """The system prompt and the turns, in which neighbours of one role are one."""
     system: list[Any] = []
     turns: list[tuple[str, list[Any]]] = []
+    dropped = () if families.takes_thoughts(request.model) else (chat.Thinking, chat.RedactedThinking)
     for message in request.messages:
-        blocks = [block for part in message.parts for block in _block(part, message, abilities)]
+        told = [part for part in message.parts if not isinstance(part, dropped)]
+        blocks = [block for part in told for block in _block(part, message, abilities)]
         if message.role in ("system", "developer"):
             system += blocks
             continue
@@ -189,8 +194,9 @@ def _block(part: chat.Part, message: chat.Message, abilities: ChatAbilities) -> 
         case chat.ToolResult():
             return _result(part, message, abilities)
         case chat.Thinking():
-            thought = {"text": part.text, "signature": part.signature}
-            return [{"reasoningContent": {"reasoningText": thought}}] if part.signature else []
+            signature = unmarked(part.signature, "anthropic")
+            thought = {"text": part.text, "signature": signature}
+            return [{"reasoningContent": {"reasoningText": thought}}] if signature else []
         case chat.RedactedThinking():
             return [{"reasoningContent": {"redactedContent": part.data}}]
     kind = part.kind if isinstance(part, chat.Foreign) else type(part).__name__.lower()

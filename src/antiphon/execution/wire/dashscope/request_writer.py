@@ -18,7 +18,7 @@ DIALECT = "dashscope"
 _PARAMETERS = frozenset(
     {
         "enable_code_interpreter", "enable_search", "enable_thinking", "max_completion_tokens", "max_pixels", "preserve_thinking",
-        "repetition_penalty", "search_options", "thinking_budget", "tool_stream", "translation_options",
+        "search_options", "thinking_budget", "tool_stream", "translation_options",
         "vl_high_resolution_images",
     }
 )  # fmt: skip
@@ -40,7 +40,7 @@ def encode_multimodal_request(request: ChatRequest, abilities: ChatAbilities) ->
 
 def _encode(request: ChatRequest, abilities: ChatAbilities, content: _Content) -> bytes:
     if request.frequency_penalty:
-        raise unsupported("frequency_penalty", "this model's server does not know it", "give `presence_penalty`")
+        raise unsupported(request.called("frequency_penalty"), "this model's server does not know it", "give `presence_penalty`")
     for place, tool in enumerate(request.tools):
         if tool.foreign is not None:
             raise unsupported(f"tools[{place}].type", f"this model's server has no tool of type {tool.foreign.kind[:200]}")
@@ -50,17 +50,10 @@ def _encode(request: ChatRequest, abilities: ChatAbilities, content: _Content) -
         **openai.tool_fields(request, abilities),
         **openai.sampling_fields(request, abilities),
         **openai.answer_fields(request, abilities),
-        **_own_parameters(request),
+        **chat.own_fields(request, DIALECT, _PARAMETERS),
     }
     messages = [told for message in request.messages for told in _messages(message, abilities, content)]
     return reading.encode({"model": request.model, "input": {"messages": messages}, "parameters": parameters})
-
-
-def _own_parameters(request: ChatRequest) -> dict[str, Any]:
-    for name in request.extra:
-        if name not in _PARAMETERS:
-            raise unsupported(name, "this model is behind an API that has nothing like it")
-    return dict(request.extra)
 
 
 def _messages(message: chat.Message, abilities: ChatAbilities, content: _Content) -> Iterable[dict[str, Any]]:
