@@ -142,6 +142,16 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It can report log-probabilities."""
     dimensions: bool | None = None
     """It can shorten the vectors of texts (``dimensions``)."""
+    rerank: bool | None = None
+    """It can put documents in the order of their relevance (``/rerank``)."""
+    moderations: bool | None = None
+    """It can find what is harmful (``/moderations``)."""
+    images: bool | None = None
+    """It can make and change pictures (``/images``)."""
+    speech: bool | None = None
+    """It can speak (``/audio/speech``)."""
+    transcription: bool | None = None
+    """It can write down what is said (``/audio/transcriptions`` and ``/audio/translations``)."""
 
 
 class ProviderModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

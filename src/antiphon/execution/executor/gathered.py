@@ -1,25 +1,24 @@
 """Answers in one piece of servers that do nothing but stream: the stream is read to its end, and written as what it adds up to."""
 
-from collections.abc import Sequence
-
 from antiphon.core.errors import AntiphonError, UpstreamBroken
 from antiphon.core.ports import Sink
-from antiphon.core.types import Call, Headers
+from antiphon.core.types import Call, Headers, Usage
 from antiphon.execution.executor.answer import MAX_ANSWER, MAX_ERROR
-from antiphon.execution.executor.translated import TranslatedWhole
-from antiphon.execution.executor.translation import Translation
+from antiphon.execution.executor.translated import WrittenWhole
+from antiphon.execution.executor.translation import StreamTranslation
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.chat_answer import Event
 
 
-class GatheredStream(TranslatedWhole):
+class GatheredStream(WrittenWhole):
     """An answer that comes in frames and goes on in one piece."""
 
-    def __init__(self, sink: Sink, provider: Provider, call: Call, translation: Translation) -> None:
-        super().__init__(sink, provider, call, translation)
+    def __init__(self, sink: Sink, provider: Provider, call: Call, translation: StreamTranslation) -> None:
+        super().__init__(sink, provider, call)
         self._framing = translation.outbound.framing
         self._splitter = translation.outbound.framing.splitter()
         self._reader = translation.outbound.reader()
+        self._write = translation.write_whole
         self._events: list[Event] = []
         self._streams = False
 
@@ -44,10 +43,10 @@ class GatheredStream(TranslatedWhole):
         except AntiphonError as error:
             self._fail(error)
 
-    def _read(self) -> Sequence[Event]:
+    def _written(self) -> tuple[Usage | None, bytes]:
         if not self._streams:
             raise self._no_stream()
         rest = self._splitter.rest()
         if rest.strip():
             self._events += self._reader.feed(rest + self._framing.end)
-        return [*self._events, *self._reader.end()]
+        return self._write([*self._events, *self._reader.end()])

@@ -10,6 +10,7 @@ from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dashscope.request_writer import DIALECT
 from antiphon.execution.wire.dialect import Outbound, OutboundChat, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -39,6 +40,7 @@ class DashScopeProvider:
             reasoning="enable_thinking" if able.reasoning else "",
             reasoning_back=True,
         )
+        self.embedding = EmbeddingAbilities()
         self._lacking = Lacking(options.elsewhere)
         fields = (
             (b"content-type", b"application/json"),
@@ -49,7 +51,7 @@ class DashScopeProvider:
         self._head = self.pool.prepare("POST", f"{options.base_path}/{outbound.endpoint}", fields)
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
-        return Prepared(self._head, call.body, strips_usage=False)
+        return Prepared(self._head, call.body)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)

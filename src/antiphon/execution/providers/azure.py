@@ -6,6 +6,8 @@ of its deployment. At any other address the deployment is part of the path, and 
 
 from urllib.parse import quote
 
+import msgspec
+
 from antiphon.core.errors import ConfigError, UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
@@ -31,18 +33,21 @@ class DeploymentsProvider:
         self.passing = inner.passing
         self.outbound = inner.outbound
         self.chat = inner.chat
+        self.embedding = inner.embedding
         self._root = f"{options.base_path.removesuffix('/openai')}/openai/deployments"
         self._version = quote(options.api_version, safe="")
-        self._fields = ((b"content-type", b"application/json"), *plugin.headers(options))
-        self._heads: dict[tuple[str, str], bytes] = {}
+        self._fields = plugin.headers(options)
+        self._heads: dict[tuple[str, str, bool], bytes] = {}
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         prepared = self._inner.prepare(call, upstream)
-        head = self._heads.get((upstream, call.endpoint))
+        is_form = call.model_place is not None
+        head = self._heads.get((upstream, call.endpoint, is_form))
         if head is None:
             path = f"{self._root}/{quote(upstream, safe='')}/{call.endpoint}?api-version={self._version}"
-            head = self._heads[upstream, call.endpoint] = self.pool.prepare("POST", path, self._fields)
-        return Prepared(head, prepared.body, prepared.strips_usage)
+            typed = () if is_form else ((b"content-type", b"application/json"),)
+            head = self._heads[upstream, call.endpoint, is_form] = self.pool.prepare("POST", path, (*typed, *self._fields))
+        return msgspec.structs.replace(prepared, head=head)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._inner.lacks(call)
@@ -52,7 +57,7 @@ class _Plugin:
     title = "Azure OpenAI"
     documentation = "https://learn.microsoft.com/azure/ai-foundry/openai/reference"
     url = ""
-    abilities = Abilities()
+    abilities = Abilities(images=True, speech=True, transcription=True)
     models_path = "models"
     words = _WORDS
 

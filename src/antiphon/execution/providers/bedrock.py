@@ -15,6 +15,7 @@ from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -51,16 +52,21 @@ class BedrockProvider:
             json_schema=able.json_schema,
             reasoning="effort" if able.reasoning else "",
         )
+        self.embedding = EmbeddingAbilities()
         self._lacking = Lacking(options.elsewhere)
         self._root = f"{options.base_path}/model"
         self._fields = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._signer = None if _bearer(options) else Signer(options)
+        self._heads: dict[str, bytes] = {}
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         operation = "converse-stream" if call.stream else "converse"
         path = f"{self._root}/{quote(upstream, safe='')}/{operation}"
+        head = self._heads.get(path)
+        if head is None:
+            head = self._heads[path] = self.pool.prepare("POST", path, self._fields)
         signed = () if self._signer is None else self._signer.headers(path, call.body)
-        return Prepared(self.pool.prepare("POST", path, (*self._fields, *signed)), call.body, strips_usage=False)
+        return Prepared(head, call.body, fields=b"".join(b"%b: %b\r\n" % field for field in signed))
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)

@@ -7,5 +7,7 @@ plugin = Vendor(
     title="Groq",
     documentation="https://console.groq.com/docs/openai",
     url="https://api.groq.com/openai/v1",
-    abilities=Abilities(completions=False, embeddings=False, audio=False, documents=False, n=False, logprobs=False),
+    abilities=Abilities(
+        completions=False, embeddings=False, audio=False, documents=False, n=False, logprobs=False, speech=True, transcription=True
+    ),
 )

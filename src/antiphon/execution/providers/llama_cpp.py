@@ -8,6 +8,11 @@ from antiphon.execution.wire.openai.respelling import Spelling
 plugin = Vendor(
     title="llama.cpp server",
     documentation="https://github.com/ggml-org/llama.cpp/tree/master/tools/server",
-    abilities=Abilities(documents=False, dimensions=False),
-    words=Words(Spelling({"max_completion_tokens": "max_tokens", "repetition_penalty": "repeat_penalty"}), top_k=True, min_p=True, repetition_penalty=True),
+    abilities=Abilities(documents=False, dimensions=False, rerank=True),
+    words=Words(
+        Spelling({"max_completion_tokens": "max_tokens", "repetition_penalty": "repeat_penalty"}),
+        top_k=True,
+        min_p=True,
+        repetition_penalty=True,
+    ),
 )

@@ -9,7 +9,9 @@ plugin = Vendor(
     title="Mistral",
     documentation="https://docs.mistral.ai/api",
     url="https://api.mistral.ai/v1",
-    abilities=Abilities(stream_usage=False, completions=False, audio=False, documents=False, dimensions=False),
+    abilities=Abilities(
+        stream_usage=False, completions=False, audio=False, documents=False, dimensions=False, moderations=True, transcription=True
+    ),
     words=Words(
         Spelling(
             {"max_completion_tokens": "max_tokens", "seed": "random_seed"},

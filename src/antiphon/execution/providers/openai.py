@@ -14,17 +14,33 @@ from antiphon.execution.providers._missing_fields import MissingFields
 from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.endpoints import ENDPOINTS
+from antiphon.execution.wire.jina.rerank import OUTBOUND_RERANK
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.chat import DIALECT, OUTBOUND_CHAT
-from antiphon.execution.wire.openai.passing import GENERATION, WHOLE
+from antiphon.execution.wire.openai.embeddings import OUTBOUND_EMBEDDING
+from antiphon.execution.wire.openai.form import with_model as with_form_model
+from antiphon.execution.wire.openai.passing import GENERATION, MEDIA, WHOLE
 from antiphon.execution.wire.openai.respelling import Respeller, Spelling
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = ("chat/completions", "completions")
 _CHAT = "chat/completions"
-_PASSING = {"chat/completions": GENERATION, "completions": GENERATION, "embeddings": WHOLE}
+_PASSING = {
+    "chat/completions": GENERATION,
+    "completions": GENERATION,
+    "embeddings": WHOLE,
+    "rerank": WHOLE,
+    "moderations": WHOLE,
+    "images/generations": MEDIA,
+    "images/edits": MEDIA,
+    "images/variations": MEDIA,
+    "audio/speech": MEDIA,
+    "audio/transcriptions": MEDIA,
+    "audio/translations": MEDIA,
+}
 
 
 class OpenAIProvider:
@@ -42,8 +58,14 @@ class OpenAIProvider:
         self.passing: dict[str, Passing] = {
             endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
         }
-        outbound = msgspec.structs.replace(OUTBOUND_CHAT, streams_only=words.streams_only)
-        self.outbound = Outbound(DIALECT, outbound if able.chat else None)
+        chat = msgspec.structs.replace(OUTBOUND_CHAT, streams_only=words.streams_only)
+        self.outbound = Outbound(
+            DIALECT,
+            chat if able.chat else None,
+            OUTBOUND_EMBEDDING if able.embeddings else None,
+            OUTBOUND_RERANK if able.rerank else None,
+        )
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=not options.local)
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -62,14 +84,24 @@ class OpenAIProvider:
         )
         self._respeller = Respeller(words.spelling) if words.spelling != PLAIN.spelling else None
         self._lacking = Lacking(options.elsewhere)
-        self._missing = MissingFields(able, self._lacking) if able != Abilities() else None
+        self._missing = MissingFields(able, self._lacking)
+        self._looks_inside = self._missing.any
         self._stream_usage = able.stream_usage
-        headers = ((b"content-type", b"application/json"), *(plugin.headers(options) if fields is None else fields))
-        self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
+        headers = plugin.headers(options) if fields is None else fields
+        typed = ((b"content-type", b"application/json"), *headers)
+        paths = {endpoint: f"{options.base_path}/{endpoint}" for endpoint in self.passing}
+        self._heads = {endpoint: self.pool.prepare("POST", path, typed) for endpoint, path in paths.items()}
+        self._form_heads = {
+            endpoint: self.pool.prepare("POST", path, headers) for endpoint, path in paths.items() if ENDPOINTS[endpoint].forms
+        }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         body = call.body
-        if self._missing is not None:
+        if call.model_place is not None:
+            if call.model != upstream:
+                body = with_form_model(body, call.model_place, upstream)
+            return Prepared(self._form_heads[call.endpoint], body, fields=b"content-type: %b\r\n" % call.content_type)
+        if self._looks_inside:
             body = self._missing.refused(call)
         if self._respeller is not None and call.endpoint == _CHAT:
             body = self._respeller.respelled(body)
@@ -92,9 +124,11 @@ OPENAI: Final = Words(
 
 
 class _Plugin:
-    abilities = Abilities()
-    models_path = "models"
+    title = "OpenAI, and all who imitate it"
+    documentation = "https://platform.openai.com/docs/api-reference"
     url = ""
+    abilities = Abilities(moderations=True, images=True, speech=True, transcription=True)
+    models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
         key = ((b"authorization", b"Bearer " + options.key),) if options.key else ()

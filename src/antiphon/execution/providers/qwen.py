@@ -14,5 +14,12 @@ plugin = Vendor(
     documentation="https://help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions",
     url="https://dashscope.aliyuncs.com/compatible-mode/v1",
     abilities=Abilities(completions=False, documents=False),
-    words=Words(Spelling(developer=False), reasoning="enable_thinking", reasoning_back=True, top_k=True, repetition_penalty=True, streams_only=True),
+    words=Words(
+        Spelling(developer=False),
+        reasoning="enable_thinking",
+        reasoning_back=True,
+        top_k=True,
+        repetition_penalty=True,
+        streams_only=True,
+    ),
 )

@@ -9,6 +9,10 @@ plugin = Vendor(
     title="Together",
     documentation="https://docs.together.ai/reference/chat-completions-1",
     url="https://api.together.xyz/v1",
-    abilities=Abilities(documents=False, logprobs=False, dimensions=False),
-    words=Words(Spelling({"max_completion_tokens": "max_tokens"}, developer=False), top_k=True, min_p=True, repetition_penalty=True),
+    abilities=Abilities(
+        documents=False, logprobs=False, dimensions=False, rerank=True, images=True, speech=True, transcription=True
+    ),
+    words=Words(
+        Spelling({"max_completion_tokens": "max_tokens"}, developer=False), top_k=True, min_p=True, repetition_penalty=True
+    ),
 )

@@ -9,6 +9,6 @@ plugin = Vendor(
     title="xAI (Grok)",
     documentation="https://docs.x.ai/docs/api-reference#chat-completions",
     url="https://api.x.ai/v1",
-    abilities=Abilities(embeddings=False, audio=False, documents=False),
+    abilities=Abilities(embeddings=False, audio=False, documents=False, images=True),
     words=Words(Spelling(developer=False)),
 )
