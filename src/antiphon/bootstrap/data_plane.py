@@ -172,6 +172,7 @@ def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> Provi
         origin=origin,
         base_path=urlsplit(row.url).path.rstrip("/"),
         key=row.key.reveal().encode("latin-1"),
+        api_version=row.api_version or "",
         headers=tuple(headers),
         abilities=_abilities(row),
         timeouts=ClientTimeouts(row.connect_timeout, row.first_byte_timeout, row.idle_timeout, max_age=row.max_connection_age),

@@ -59,6 +59,9 @@ class OllamaProvider:
 
 
 class _Plugin:
+    title = "Ollama"
+    documentation = "https://github.com/ollama/ollama/blob/main/docs/api.md"
+    url = "http://127.0.0.1:11434"
     abilities = Abilities(completions=False, audio=False, documents=False, n=False)
     models_path = "api/tags"
 
