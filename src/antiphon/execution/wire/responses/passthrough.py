@@ -12,9 +12,11 @@ from antiphon.execution.wire.reading import NULL, UNREADABLE, Count, encode
 from antiphon.execution.wire.responses import ids, thoughts
 from antiphon.transport import sse
 
-_BEFORE_CONTENT = frozenset(("response.created", "response.in_progress", "response.queued", "keepalive"))
+_BEFORE_CONTENT = frozenset(("", "response.created", "response.in_progress", "response.queued", "keepalive"))
+"""Events of which a reader would see nothing; a comment has no name."""
 _LAST = frozenset(("response.completed", "response.incomplete"))
 _BROKEN = frozenset(("response.failed", "error"))
+_READ = _LAST | _BROKEN
 _OURS = re.compile(rb'_ap[0-9a-f]{32}|"antiphon\.')
 """Stands in every name of ours, and in every thought that was packed here."""
 
@@ -139,14 +141,16 @@ def _for_server(raw: msgspec.Raw) -> list[Any]:
 
 
 def _each(raw: bytes) -> Iterator[tuple[bytes, _Event]]:
-    """The events of a frame, each with what it tells; what cannot be read tells nothing."""
+    """The events of a frame, each with what it tells. Its name stands before it, so mostly its data need not be read."""
     for event in sse.split(raw):
-        told = _Event()
-        for parsed in sse.parse(event):
-            try:
-                told = _decode_event(parsed.data.encode())
-            except UNREADABLE:
-                told = _Event(parsed.event)
+        name = event[6 : event.find(b"\n")].strip().decode("utf-8", "replace") if event.startswith(b"event:") else ""
+        told = _Event(name)
+        if not name or name in _READ:
+            for parsed in sse.parse(event):
+                try:
+                    told = _decode_event(parsed.data.encode())
+                except UNREADABLE:
+                    told = _Event(parsed.event or "unreadable")
         yield event, told
 
 
