@@ -102,16 +102,18 @@ def parse(exchange: Exchange) -> None:
     """Stage 2."""
     body = exchange.request.body
     head = wire.parse_head(body)
+    drops = head.drop_unsupported
     exchange.call = Call(
         exchange.id,
         exchange.endpoint,
         head.model,
-        body,
+        body if drops is None else wire.without_field(body, "drop_unsupported"),
         bool(head.stream),
         head.wants_usage,
         exchange.dialect,
         exchange.principal,
         [],
+        bool(drops),
     )
 
 

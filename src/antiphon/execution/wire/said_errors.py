@@ -36,8 +36,9 @@ def said(error: Any, status: int) -> Failed:
 
 
 def refused(failed: Failed) -> UpstreamRefused:
-    """The error for what a server told inside an answer."""
-    return UpstreamRefused(failed.status, msgspec.json.encode({"error": {"message": failed.message, "type": failed.code}}))
+    """The error for what a server told inside an answer. Its body is in no dialect, so that callers of every one get their own."""
+    body = msgspec.json.encode({"error": {"message": failed.message, "type": failed.code}})
+    return UpstreamRefused(failed.status, body, dialect="")
 
 
 def of_refused(error: UpstreamRefused) -> Failed:

@@ -1,0 +1,28 @@
+"""Every endpoint that callers may ask a model at, by the name that calls carry."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from antiphon.execution.wire.anthropic import chat as anthropic
+from antiphon.execution.wire.dialect import Caller, Endpoint
+from antiphon.execution.wire.openai import chat as openai
+from antiphon.execution.wire.openai.errors import render
+
+OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body: b"data: %b\n\n" % body)
+ANTHROPIC: Final = Caller(
+    anthropic.DIALECT, anthropic.render_error, anthropic.render_error, lambda body: b"event: error\ndata: %b\n\n" % body
+)
+CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC)}
+
+ENDPOINTS: Final[Mapping[str, Endpoint]] = {
+    "chat/completions": Endpoint("/v1/chat/completions", OPENAI, "chat", openai.INBOUND_CHAT),
+    "completions": Endpoint("/v1/completions", OPENAI, "completions"),
+    "embeddings": Endpoint("/v1/embeddings", OPENAI, "embeddings"),
+    "messages": Endpoint("/v1/messages", ANTHROPIC, "chat", anthropic.INBOUND_CHAT),
+}
+
+
+def caller_at(path: str) -> Caller:
+    """Who calls at a path, which need not be an endpoint: the dialect of the longest path above it, OpenAI's where none is."""
+    above = [endpoint for endpoint in ENDPOINTS.values() if f"{path}/".startswith(f"{endpoint.path}/")]
+    return max(above, key=lambda endpoint: len(endpoint.path)).caller if above else OPENAI
