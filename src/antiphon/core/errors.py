@@ -81,13 +81,10 @@ class PreviousResponseNotFound(InvalidRequest):
     """The previous response is not found."""
 
     code = "previous_response_not_found"
+    usual_remedy = "send the whole conversation as `input`"
 
     def __init__(self, response: str, reason: str = "it was not kept here, or its time is over") -> None:
-        super().__init__(
-            f"previous response with id '{response[:200]}' not found: {reason}",
-            remedy="send the whole conversation as `input`",
-            param="previous_response_id",
-        )
+        super().__init__(f"previous response with id '{response[:200]}' not found: {reason}", param="previous_response_id")
 
 
 class ContextOverflow(InvalidRequest):

@@ -10,6 +10,8 @@ from antiphon.gateway.exchange import new_id, request_id
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
 from antiphon.gateway.openai.models import Models
+from antiphon.gateway.openai.responses import PREFIX as RESPONSES_PREFIX
+from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.pipeline import Pipeline, shown_key
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
@@ -35,11 +37,14 @@ _SHOWN = {PLAIN_ON_TLS: 400}
 class App:
     """The data plane's handler."""
 
-    def __init__(self, pipeline: Pipeline, models: Models, readiness: Readiness, relay: Relay, keys: KeyRing) -> None:
+    def __init__(
+        self, pipeline: Pipeline, models: Models, responses: Responses, readiness: Readiness, relay: Relay, keys: KeyRing
+    ) -> None:
         self._pipeline = pipeline
         self._endpoints = {endpoint.path.encode(): name for name, endpoint in ENDPOINTS.items()}
         self._open: dict[str, Handler] = {"/health": readiness.health, "/ready": readiness.ready}
         self._models = models
+        self._responses = responses
         self._relay = relay
         self._keys = keys
 
@@ -72,6 +77,8 @@ class App:
             _read_only(request)
             self._keys.principal(shown_key(request))
             (self._models.list if path == "/v1/models" else self._models.show)(request, responder)
+        elif path.startswith(RESPONSES_PREFIX):
+            self._responses(request, responder, self._keys.principal(shown_key(request)))
         elif path == "/" or path.startswith(_CONTROL):
             if path.startswith("/admin"):
                 self._keys.principal(shown_key(request))

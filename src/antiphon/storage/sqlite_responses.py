@@ -69,7 +69,8 @@ class SqliteResponseStore:
         self, path: Path, *, clock: Clock | None = None, bounds: ResponseBounds | None = None, timeout: float = TIMEOUT
     ) -> None:
         self._time = (clock or SystemClock()).time
-        self._bounds = bounds or ResponseBounds()
+        self.bounds = bounds or ResponseBounds()
+        """May be changed at any time."""
         self._timeout = timeout
         options = Options("the store of responses", SCHEMA, "NORMAL", timeout=timeout / 2, keep_damaged=True)
         self._file = SqliteFile(path, options)
@@ -81,8 +82,8 @@ class SqliteResponseStore:
 
     def put(self, tenant: str, response: StoredResponse, then: Kept) -> None:
         size = len(response.response) + len(response.input) + OVERHEAD
-        if size > self._bounds.max_bytes:
-            then(too_large(size, self._bounds))
+        if size > self.bounds.max_bytes:
+            then(too_large(size, self.bounds))
             return
         if self._waiting_bytes + size > MAX_WAITING_BYTES and self._waiting_bytes:
             self._errors += 1
@@ -162,8 +163,8 @@ class SqliteResponseStore:
             if turn is not None:
                 found[name] = turn
                 size += len(turn.response) + len(turn.input)
-            if size > self._bounds.max_conversation:
-                return too_long(name, self._bounds)
+            if size > self.bounds.max_conversation:
+                return too_long(name, self.bounds)
         self._use(tenant, found)
         return found
 
@@ -176,8 +177,8 @@ class SqliteResponseStore:
                 return broken_off(response, name)
             turns.append(turn)
             size += len(turn.response) + len(turn.input)
-            if len(turns) > MAX_TURNS or size > self._bounds.max_conversation:
-                return too_long(response, self._bounds)
+            if len(turns) > MAX_TURNS or size > self.bounds.max_conversation:
+                return too_long(response, self.bounds)
             name = turn.previous
         turns.reverse()
         self._use(tenant, [turn.id for turn in turns])
@@ -192,7 +193,7 @@ class SqliteResponseStore:
         return StoredResponse(name, bytes(row[0]), bytes(row[1]), row[2])
 
     def _living(self, place: _Place, used: float) -> bool:
-        return max(used, self._used.get(place, used)) > self._time() - self._bounds.max_age
+        return max(used, self._used.get(place, used)) > self._time() - self.bounds.max_age
 
     def _use(self, tenant: str, names: Iterable[str]) -> None:
         now = self._time()
@@ -211,9 +212,9 @@ class SqliteResponseStore:
         self._write_uses(database)
         database.execute("DELETE FROM responses WHERE tenant = ? AND id = ?", (tenant, response.id))
         now = self._time()
-        database.execute("DELETE FROM responses WHERE used <= ?", (now - self._bounds.max_age,))
+        database.execute("DELETE FROM responses WHERE used <= ?", (now - self.bounds.max_age,))
         evicted = 0
-        while database.execute("SELECT bytes FROM kept").fetchone()[0] + size > self._bounds.max_bytes:
+        while database.execute("SELECT bytes FROM kept").fetchone()[0] + size > self.bounds.max_bytes:
             evicted += database.execute(
                 "DELETE FROM responses WHERE rowid IN (SELECT rowid FROM responses ORDER BY used LIMIT ?)", (LEAVE_TOGETHER,)
             ).rowcount

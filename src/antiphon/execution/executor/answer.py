@@ -40,6 +40,7 @@ class Answer:
         self._body: list[bytes] = []
         self._size = 0
         self._over = False
+        self._dialect = provider.outbound.dialect
         self.exchange: Exchange | None = None
 
     def head(self, status: int, headers: Headers) -> None:
@@ -104,9 +105,8 @@ class Answer:
             return UpstreamBroken(f"the model's server answered with status {self._status}", remedy="check the provider's url")
         body = self._concealed(self._gathered())
         wait, server = _retry_after(self._headers), self._provider.name
-        dialect = self._provider.outbound.dialect
         return UpstreamRefused(
-            self._status, body, server=server, content_type=self._content_type, retry_after=wait, dialect=dialect
+            self._status, body, server=server, content_type=self._content_type, retry_after=wait, dialect=self._dialect
         )
 
     def _concealed(self, body: bytes) -> bytes:

@@ -8,15 +8,22 @@ from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.providers._missing_fields import MissingFields
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
-from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.chat import DIALECT, OUTBOUND_CHAT
 from antiphon.execution.wire.openai.passing import GENERATION, WHOLE
+from antiphon.execution.wire.responses.passing import PASSING as RESPONSES
+from antiphon.execution.wire.responses.passing import for_server
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = ("chat/completions", "completions")
-_PASSING = {"chat/completions": GENERATION, "completions": GENERATION, "embeddings": WHOLE}
+_PASSING = {
+    "chat/completions": ("chat", GENERATION),
+    "completions": ("completions", GENERATION),
+    "embeddings": ("embeddings", WHOLE),
+    "responses": ("responses", RESPONSES),
+}
+"""Endpoints of its own, each with the ability that it needs."""
 
 
 class OpenAIProvider:
@@ -30,7 +37,7 @@ class OpenAIProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {
-            endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
+            endpoint: passing for endpoint, (ability, passing) in _PASSING.items() if getattr(able, ability)
         }
         self.outbound = Outbound(DIALECT, OUTBOUND_CHAT if able.chat else None)
         self.chat = ChatAbilities(
@@ -45,7 +52,7 @@ class OpenAIProvider:
             stream_usage=able.stream_usage,
         )
         self._lacking = Lacking(options.elsewhere)
-        self._missing = MissingFields(able, self._lacking) if able != Abilities() else None
+        self._missing = MissingFields(able, self._lacking) if able != Abilities(responses=able.responses) else None
         self._stream_usage = able.stream_usage
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
@@ -54,6 +61,8 @@ class OpenAIProvider:
         body = call.body
         if self._missing is not None:
             body = self._missing.refused(call)
+        if call.endpoint == "responses":
+            body = for_server(body)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)
         strips_usage = call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED

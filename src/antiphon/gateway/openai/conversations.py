@@ -17,6 +17,7 @@ from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.wire.chat import unsupported
 from antiphon.execution.wire.responses import conversation, ids
 from antiphon.execution.wire.responses.conversation import Asked, Finale
+from antiphon.execution.wire.responses.errors import failed_event
 
 _ITEM = re.compile(r"\binput\[(\d+)\]")
 
@@ -57,6 +58,8 @@ class _Turn:
         """The items of what it continues."""
         self._new: list[msgspec.Raw] = []
         self._body: list[bytes] = []
+        self._first = self._latest = b""
+        """Frames of a stream, for the case that it breaks off."""
         self._finale: Finale | None = None
 
     # -- what it continues
@@ -107,7 +110,7 @@ class _Turn:
         try:
             self._new = conversation.resolved(self._asked, self._named, conversation.by_name(kept))
         except InvalidRequest as error:
-            self._sink.fail(error)
+            self.fail(error)
             return
         body = conversation.expanded(self._call.body, [*self._before, *self._new])
         self._ask(msgspec.structs.replace(self._call, body=body))
@@ -130,6 +133,8 @@ class _Turn:
         if not self._call.stream:
             self._body.append(frame.raw)
             return
+        self._first = self._first or frame.raw
+        self._latest = frame.raw
         finale = conversation.finale(frame.raw)
         if finale is None or not ids.is_ours(conversation.identity_of(finale.response)):
             self._sink.frame(frame)
@@ -154,6 +159,9 @@ class _Turn:
 
     def fail(self, error: AntiphonError) -> None:
         self._over = True
+        failed = failed_event(self._first, self._latest, error)
+        if failed:
+            self._sink.frame(Frame(failed, dialect=self._call.dialect))
         self._sink.fail(_placed(error, len(self._before)))
 
     def _last(self, raw: bytes, usage: Usage | None) -> None:

@@ -1,4 +1,4 @@
-"""POST /v1/responses, and what was kept of its answers: GET and DELETE /v1/responses/{id}, its input items, its cancelling."""
+"""What was kept of responses: GET and DELETE /v1/responses/{id}, and below it GET input_items and POST cancel."""
 
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import parse_qs, unquote
@@ -13,8 +13,6 @@ from antiphon.gateway import errors
 from antiphon.gateway.exchange import request_id
 from antiphon.transport.server import Request, Responder
 
-ROUTES = {b"/v1/responses": "responses"}
-"""Path, and the endpoint that the pipeline runs for it."""
 PREFIX = "/v1/responses/"
 _JSON = ((b"content-type", b"application/json"),)
 _NOT_SERVED = ("input_tokens", "compact")

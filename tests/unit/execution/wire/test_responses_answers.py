@@ -10,7 +10,7 @@ import openai
 import pydantic
 import pytest
 
-from antiphon.core.errors import ClientGone, QueueFull, UpstreamBroken, UpstreamRefused
+from antiphon.core.errors import QueueFull, UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
@@ -18,7 +18,9 @@ from antiphon.execution.wire.chat import ChatAbilities, RedactedThinking, Thinki
 from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.execution.wire.responses import ids, thoughts
 from antiphon.execution.wire.responses.answer_writer import AnswerWriter, write_whole
+from antiphon.execution.wire.responses.errors import error_event, failed_event
 from antiphon.execution.wire.responses.request_reader import decode_request
+from antiphon.transport import sse
 from tests.unit.execution.wire.responses_shapes import events_in, response_in
 
 ASKED: dict[str, Any] = {"model": "mine", "input": "hi"}
@@ -29,14 +31,12 @@ HELLO: list[neutral.Event] = [
 
 
 def streamed(events: Iterable[neutral.Event], **asked: Any) -> list[dict[str, Any]]:
-    writer = AnswerWriter(decode_request(json.dumps({**ASKED, **asked}).encode()), "r1")
+    writer = AnswerWriter(decode_request(json.dumps({**ASKED, **asked}).encode()))
     return events_in(b"".join(writer.write([event]) for event in events))
 
 
 def whole(events: Iterable[neutral.Event], **asked: Any) -> dict[str, Any]:
-    status, body = write_whole(events, decode_request(json.dumps({**ASKED, **asked}).encode()), "r1")
-    assert status == 200
-    return response_in(body)
+    return response_in(write_whole(events, decode_request(json.dumps({**ASKED, **asked}).encode())))
 
 
 def kinds(events: Iterable[dict[str, Any]]) -> list[str]:
@@ -95,7 +95,7 @@ def test_what_was_asked_is_given_back() -> None:
 
 def test_a_request_over_many_lines_makes_events_of_one() -> None:
     request = decode_request(json.dumps({**ASKED, "metadata": {"a": "b\nc"}, "tools": []}, indent=2).replace("\n", "\r\n").encode())
-    events = events_in(AnswerWriter(request, "r1").write(HELLO))
+    events = events_in(AnswerWriter(request).write(HELLO))
     assert events[0]["response"]["metadata"] == {"a": "b\nc"}
 
 
@@ -227,7 +227,7 @@ def logprobs(*tokens: str) -> neutral.LogProbs:
 def test_log_probabilities_go_with_their_words() -> None:
     request = decode_request(json.dumps({**ASKED, "include": ["message.output_text.logprobs"], "top_logprobs": 1}).encode())
     pieces = [neutral.TextDelta(0, "ü"), logprobs("ü"), neutral.TextDelta(0, "b"), logprobs("b"), logprobs(" late")]
-    events = events_in(AnswerWriter(request, "r1").write(ended(*pieces)))
+    events = events_in(AnswerWriter(request).write(ended(*pieces)))
     tokens = [[token["token"] for token in event["logprobs"]] for event in events if event["type"].endswith("text.delta")]
     assert tokens == [["ü"], ["b"]]
     response = events[-1]["response"]
@@ -249,33 +249,36 @@ def test_log_probabilities_in_no_known_shape_are_the_servers_fault() -> None:
         streamed(ended(neutral.TextDelta(0, "a"), odd))
 
 
-def test_a_server_that_breaks_off_with_an_error() -> None:
-    events = streamed([neutral.Began(), neutral.TextDelta(0, "half"), neutral.Failed(429, "slow down", "busy"), neutral.Ended()])
-    assert events[-1]["type"] == "response.failed"
-    response = events[-1]["response"]
-    assert (response["status"], response["error"]) == ("failed", {"code": "rate_limit_exceeded", "message": "slow down"})
-    assert response["output"][0]["content"][0]["text"] == "half"
-    request = decode_request(json.dumps(ASKED).encode())
-    status, body = write_whole([neutral.Began(), neutral.Failed(429, "slow down"), neutral.Ended()], request, "r1")
-    assert (status, json.loads(body)["error"]["message"]) == (429, "slow down")
-
-
 @pytest.mark.parametrize(
     ("error", "code"),
     [
         (QueueFull(), "rate_limit_exceeded"),
         (UpstreamBroken(), "server_error"),
-        (ClientGone(), "invalid_prompt"),
         (UpstreamRefused(401, b"{}"), "server_error"),
-        (UpstreamRefused(400, b'{"error": {"message": "no"}}'), "invalid_prompt"),
+        (UpstreamRefused(429, b'{"error": {"message": "slow down"}}'), "rate_limit_exceeded"),
+        (UpstreamRefused(400, b'{"error": {"message": "slow down"}}'), "invalid_prompt"),
     ],
 )
-def test_any_error_can_end_a_stream(error: Any, code: str) -> None:
-    writer = AnswerWriter(decode_request(json.dumps(ASKED).encode()), "r1")
-    begun = AnswerWriter(decode_request(json.dumps(ASKED).encode()), "r1")
-    for events in (events_in(writer.fail(error)), events_in(begun.write(HELLO[:3]) + begun.fail(error))):
-        assert events[-1]["type"] == "response.failed"
-        assert events[-1]["response"]["error"]["code"] == code
+def test_a_stream_that_breaks_off_has_failed_and_tells_why(error: Any, code: str) -> None:
+    writer = AnswerWriter(decode_request(json.dumps(ASKED).encode()))
+    first, last = writer.write(HELLO[:1]), writer.write(HELLO[1:3])
+    failed = failed_event(first, last, error)
+    end = error_event(b'{"error": {"message": "why", "code": "busy", "param": null}}', failed)
+    events = events_in(first + last + failed + end)
+    assert [event["type"] for event in events[-2:]] == ["response.failed", "error"]
+    response = events[-2]["response"]
+    assert (response["status"], response["error"]["code"]) == ("failed", code)
+    if isinstance(error, UpstreamRefused) and error.body != b"{}":
+        assert response["error"]["message"] == "slow down"
+    assert (events[-1]["message"], events[-1]["code"]) == ("why", "busy")
+
+
+def test_an_error_behind_what_was_not_written_here() -> None:
+    assert failed_event(b"", b"", UpstreamBroken()) == b""
+    assert failed_event(b": alive\n\n", b": alive\n\n", UpstreamBroken()) == b""
+    for body in (b"[]", b"\xff", b'{"error": 7}'):
+        (event,) = sse.parse(error_event(body, b": alive\n\n"))
+        assert (event.event, json.loads(event.data)["sequence_number"]) == ("error", 0)
 
 
 def seen(raw: bytes, **asked: Any) -> Any:
@@ -307,7 +310,7 @@ def test_a_chat_stream_as_the_official_client_sees_it() -> None:
         {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
     ]
     raw = b"".join(b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"
-    writer = AnswerWriter(decode_request(json.dumps(ASKED).encode()), "r1")
+    writer = AnswerWriter(decode_request(json.dumps(ASKED).encode()))
     response = seen(writer.write(reader.feed(raw)), text_format=Answer)
     assert response.output_parsed == Answer(n=3)
     assert [(item.call_id, item.name) for item in response.output[1:]] == [("a", "f"), ("b", "g")]

@@ -287,13 +287,15 @@ def test_a_thought_that_nobody_can_read_is_no_message() -> None:
         ({"input": [{**call("a"), "namespace": "crm"}]}, "input[0].namespace"),
         ({"input": [said("user", {"type": "input_image", "file_id": "file-1"})]}, "input[0].content[0].file_id"),
         ({"input": [said("user", {"type": "input_file", "file_id": "f", "detail": "high"})]}, "input[0].content[0].detail"),
+        ({"background": True, "drop_unsupported": None}, "background"),
     ],
 )
 def test_what_no_other_server_has_is_refused_by_name(fields: dict[str, Any], param: str) -> None:
-    with pytest.raises(UnsupportedParameter) as refused:
-        to_openai(**fields)
-    assert refused.value.param == param
-    assert refused.value.remedy
+    for ask in (to_openai, to_anthropic):
+        with pytest.raises(UnsupportedParameter) as refused:
+            ask(**fields)
+        assert refused.value.param == param
+        assert refused.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.openai import chat as openai_chat
-from antiphon.execution.wire.responses import conversation, ids, passthrough
+from antiphon.execution.wire.responses import conversation, ids, passing
 from antiphon.execution.wire.responses.answer_writer import AnswerWriter, write_whole
 from antiphon.execution.wire.responses.request_reader import decode_request
 from tests.unit.execution.wire.responses_shapes import events_in, response_in
@@ -140,7 +140,7 @@ def test_a_wrong_request_is_refused_and_nothing_else(asked: Pair, data: st.DataO
     with suppress(InvalidRequest):
         told = conversation.read_asked(body)
         conversation.resolved(told, conversation.references(told, body), {})
-        json.loads(passthrough.for_server(body))
+        json.loads(passing.for_server(body))
 
 
 def content_of(response: dict[str, Any]) -> list[dict[str, Any]]:
@@ -173,7 +173,7 @@ REQUEST = decode_request(b'{"model": "m", "input": "?"}')
 @CASES
 @given(answers())
 def test_an_answer_comes_back_word_for_word(answer: dict[str, Any]) -> None:
-    response = response_in(write_whole(anthropic.read_whole(json.dumps(answer).encode()), REQUEST, "r")[1])
+    response = response_in(write_whole(anthropic.read_whole(json.dumps(answer).encode()), REQUEST))
     assert content_of(response) == joined(answer["content"])
 
 
@@ -181,9 +181,9 @@ def test_an_answer_comes_back_word_for_word(answer: dict[str, Any]) -> None:
 @given(answers(), st.data())
 def test_a_streamed_answer_says_what_a_whole_one_does(answer: dict[str, Any], data: st.DataObject) -> None:
     events = anthropic.read_whole(json.dumps(answer).encode())
-    raw = AnswerWriter(REQUEST, "r").write(piece for event in events for piece in cut(event, data))
+    raw = AnswerWriter(REQUEST).write(piece for event in events for piece in cut(event, data))
     last = events_in(raw)[-1]["response"]
-    whole = response_in(write_whole(events, REQUEST, "r")[1])
+    whole = response_in(write_whole(events, REQUEST))
     assert (content_of(last), last["status"], last["usage"]) == (content_of(whole), whole["status"], whole["usage"])
     finale = conversation.finale(raw)
     assert finale is not None
@@ -195,24 +195,24 @@ def test_a_streamed_answer_says_what_a_whole_one_does(answer: dict[str, Any], da
 @given(answers(), st.data())
 def test_a_wrong_answer_is_the_servers_fault_and_nothing_else(answer: dict[str, Any], data: st.DataObject) -> None:
     with suppress(UpstreamBroken):
-        write_whole(anthropic.read_whole(mutated(answer, data)), REQUEST, "r")
+        write_whole(anthropic.read_whole(mutated(answer, data)), REQUEST)
     body = openai_chat.write_whole(anthropic.read_whole(json.dumps(answer).encode()), "m", "r")[1]
     with suppress(UpstreamBroken):
         events = openai_chat.read_whole(mutated(json.loads(body), data))
-        write_whole(events, REQUEST, "r")
-        events_in(AnswerWriter(REQUEST, "r").write(events))
+        write_whole(events, REQUEST)
+        events_in(AnswerWriter(REQUEST).write(events))
 
 
 @FEWER
 @given(answers(), st.data())
 def test_odd_events_of_a_server_of_the_same_dialect_break_nothing(answer: dict[str, Any], data: st.DataObject) -> None:
-    raw = AnswerWriter(REQUEST, "r").write(anthropic.read_whole(json.dumps(answer).encode()))
+    raw = AnswerWriter(REQUEST).write(anthropic.read_whole(json.dumps(answer).encode()))
     events = raw.removesuffix(b"\n\n").split(b"\n\n")
     place = data.draw(st.integers(0, len(events) - 1))
     name, told = events[place].split(b"\ndata: ")
     odd = data.draw(st.just(mutated(json.loads(told), data)) | st.builds(lambda value: json.dumps(value).encode(), JSON))
     events[place] = name + b"\ndata: " + odd
-    watch = passthrough.StreamWatch(False)
+    watch = passing.Watch(False)
     for event in events:
         taken = watch.take(event + b"\n\n")
         assert taken == event + b"\n\n" or watch.failure is not None

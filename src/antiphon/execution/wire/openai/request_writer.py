@@ -11,6 +11,8 @@ from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.openai.request_reader import DIALECT
 
+_KIN = "responses"
+"""OpenAI's other dialect, whose hints are named as they are here."""
 _SCHEMA_NAME = "answer"
 """OpenAI wants a name for the schema of an answer; others have none."""
 
@@ -28,6 +30,8 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
         if request.wants_usage and abilities.stream_usage:
             body["stream_options"] = {"include_usage": True}
     body.update(chat.own_fields(request, DIALECT))
+    if request.dialect == _KIN:
+        body.update(request.hints)
     return reading.encode(body)
 
 

@@ -7,26 +7,23 @@ and thoughts have no place here.
 from collections.abc import Iterable
 from typing import Any
 
-from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
-from antiphon.execution.wire import chat, reading, statuses
+from antiphon.core.errors import UpstreamBroken
+from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat import ChatRequest
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.openai.answer_writer import render_error
 from antiphon.execution.wire.responses import ids, output, thoughts
 from antiphon.execution.wire.responses.output import Json, ResponseObject
-from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.execution.wire.wrong_values import is_object
 
 
 class AnswerWriter:
-    """Writes one streamed answer."""
+    """Writes one streamed answer. One that breaks off is ended by whoever sees it break (``errors``)."""
 
-    def __init__(self, request: ChatRequest, request_id: str) -> None:
+    def __init__(self, request: ChatRequest) -> None:
         self._response = ResponseObject(request)
-        self._request_id = request_id
         self._number = -1
-        self._began = self._failed = False
+        self._began = False
         self._items: list[_Message | _Thought | _Call] = []
         self._calls: dict[int, _Call] = {}
         self._finish: neutral.Finished | None = None
@@ -50,24 +47,14 @@ class AnswerWriter:
         pieces += self._say("output_text", words.text, []) if words is not None else []
         return b"".join(pieces)
 
-    def fail(self, error: AntiphonError) -> bytes:
-        """The event that tells of an error once the answer has begun."""
-        self._failed = True
-        code, message = _told(error)
-        items = [item.whole("incomplete") for item in self._items]
-        failed = self._response.failed(items, code, message, self._counted)
-        return b"".join([*self._begin(neutral.Began()), self._event("response.failed", response=failed)])
-
     def _take(self, event: Event) -> list[bytes]:
         match event:
             case neutral.Began():
                 return self._begin(event)
             case neutral.Counted():
                 self._counted = event
-            case neutral.Failed():
-                return [self.fail(refused(event))]
             case neutral.Ended():
-                return self._end() if not self._failed else []
+                return self._end()
             case neutral.Finished(index=0):
                 self._finish = event
             case neutral.RefusalDelta(index=0):
@@ -308,11 +295,9 @@ class _Call(_Item):
         return output.call_item(self.id, self.began, self.arguments, status)
 
 
-def write_whole(events: Iterable[Event], request: ChatRequest, request_id: str) -> tuple[int, bytes]:
-    """HTTP status and body of an answer that is not streamed."""
+def write_whole(events: Iterable[Event], request: ChatRequest) -> bytes:
+    """The body of an answer that is not streamed."""
     answer = neutral.answer_of(events)
-    if answer.failed is not None:
-        return render_error(refused(answer.failed), request_id)
     response = ResponseObject(request)
     response.created = answer.began.created or response.created
     choice = next((choice for choice in answer.choices if choice.index == 0), neutral.Choice())
@@ -320,7 +305,7 @@ def write_whole(events: Iterable[Event], request: ChatRequest, request_id: str) 
     items = _items(choice.parts, response, tokens)
     if output.incomplete(choice.finish) and items and "status" in items[-1]:
         items[-1]["status"] = "incomplete"
-    return 200, reading.encode(response.at_last(items, choice.finish, answer.counted))
+    return reading.encode(response.at_last(items, choice.finish, answer.counted))
 
 
 def _items(parts: Iterable[neutral.AnswerPart], response: ResponseObject, tokens: list[Json]) -> list[Json]:
@@ -345,11 +330,3 @@ def _items(parts: Iterable[neutral.AnswerPart], response: ResponseObject, tokens
                 identity = ids.of_output("fc", response.id, place)
                 items.append(output.call_item(identity, began, part.arguments, "completed"))
     return items
-
-
-def _told(error: AntiphonError) -> tuple[str, str]:
-    """Code and message of an error, the code being one of those that a response may have."""
-    failed = of_refused(error) if isinstance(error, UpstreamRefused) else None
-    status = failed.status if failed is not None else statuses.status_of(error)
-    code = "rate_limit_exceeded" if status == 429 else "invalid_prompt" if status < 500 else "server_error"
-    return code, failed.message if failed is not None else str(error)

@@ -12,7 +12,7 @@ import msgspec
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.data_url import read_data_url
-from antiphon.execution.wire.openai.request_reader import DIALECT
+from antiphon.execution.wire.openai.request_reader import DIALECT as OPENAI
 from antiphon.execution.wire.responses import thoughts
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
@@ -243,7 +243,7 @@ def _file(read: _Part, path: str, cache: str) -> chat.Part:
     if read.file_url:
         return chat.Document(url=read.file_url, title=read.filename or "", cache=cache)
     told = {"type": "file", "file": {"file_id": read.file_id}}
-    return chat.Foreign(DIALECT, "file", msgspec.Raw(reading.encode(told)))
+    return chat.Foreign(OPENAI, "file", msgspec.Raw(reading.encode(told)))
 
 
 def _lifetime(mark: _Breakpoint | None) -> str:

@@ -127,10 +127,6 @@ class ResponseObject:
         details = {"reason": reason} if reason else None
         return self._object("incomplete" if reason else "completed", output, incomplete_details=details, usage=_usage(counted))
 
-    def failed(self, output: list[Json], code: str, message: str, counted: neutral.Counted | None) -> Json:
-        """The response with what had come of it when its model failed."""
-        return self._object("failed", output, error={"code": code, "message": message}, usage=_usage(counted))
-
     def _object(self, status: str, output: list[Json], **told: Any) -> Json:
         return {
             "id": self.id,

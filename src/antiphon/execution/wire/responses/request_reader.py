@@ -1,7 +1,7 @@
 """A request of OpenAI's Responses endpoint, read into the form that belongs to no vendor.
 
 Shapes after OpenAI's Python SDK. What OpenAI runs itself is not to be had from any other server: its own tools, templates of
-prompts, conversations, calls in the background. All of that is refused by name; so is every field that is not known.
+prompts, conversations, calls in the background. All of that is refused by name, and so is every field that is not known.
 
 Whoever continues an earlier response names it, and ``input`` has all of that conversation by the time it is read here: one that is
 kept elsewhere cannot be continued by a server that does not speak this dialect.
@@ -13,12 +13,12 @@ import msgspec
 
 from antiphon.core.errors import InvalidRequest, PreviousResponseNotFound
 from antiphon.execution.wire import chat, reading
-from antiphon.execution.wire.openai.request_reader import DIALECT
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.responses import ids
 from antiphon.execution.wire.responses.items import read_items
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
+DIALECT = "responses"
 ECHOED = (
     "instructions", "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id",
     "prompt_cache_key", "reasoning", "safety_identifier", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
@@ -29,11 +29,11 @@ _HINTS = ("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", 
 """Those that mean the same to OpenAI's chat endpoint, and change no answer."""
 _NOTHING = (NULL, msgspec.Raw(b"false"), msgspec.Raw(b"[]"), msgspec.Raw(b"{}"))
 """Values of fields that are not served which ask for nothing."""
-_NOT_SERVED = {
-    "background": ("answers are given while the caller waits", "leave it out, and stream the answer if it may take long"),
+_ELSEWHERE = {
     "conversation": ("conversations are not kept under names of their own", "continue one with `previous_response_id`"),
     "prompt": ("templates of prompts are kept at OpenAI", "send the text itself"),
 }
+"""What stands for a part of the conversation that only OpenAI knows."""
 _INCLUDABLE = frozenset(
     {
         "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
@@ -170,6 +170,7 @@ def decode_request(body: bytes) -> chat.ChatRequest:
         stream=bool(read.stream),
         wants_usage=True,
         user=read.safety_identifier or read.user or "",
+        extra=_extra(read, fields),
         hints=hints,
         echo={name: _one_line(fields[name]) for name in ECHOED if fields.get(name, NULL) != NULL},
     )
@@ -182,10 +183,9 @@ def _one_line(raw: msgspec.Raw) -> msgspec.Raw:
 
 
 def _refuse(read: _Request, fields: dict[str, msgspec.Raw]) -> None:
-    """Raise UnsupportedParameter for the first field that asks for what only OpenAI has."""
-    for name, raw in fields.items():
-        if name not in _Request.__struct_fields__ and raw not in _NOTHING:
-            reason, remedy = _NOT_SERVED.get(name, ("this model is behind an API that has nothing like it", "leave it out"))
+    """Raise InvalidRequest for what no server of another dialect can be asked, with whatever left out."""
+    for name, (reason, remedy) in _ELSEWHERE.items():
+        if fields.get(name, NULL) != NULL:
             raise chat.unsupported(name, reason, remedy)
     previous = read.previous_response_id
     if previous is not None and not ids.is_ours(previous):
@@ -193,15 +193,22 @@ def _refuse(read: _Request, fields: dict[str, msgspec.Raw]) -> None:
     for place, wanted in enumerate(read.include or ()):
         if wanted not in _INCLUDABLE:
             raise one_of(f"include[{place}]", wanted, ", ".join(sorted(_INCLUDABLE)))
-    if read.truncation not in (None, "disabled"):
-        raise chat.unsupported("truncation", "nothing is taken out of a conversation here", "leave it out, and send less")
+
+
+def _extra(read: _Request, fields: dict[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
+    """What is asked for that only a server of this dialect could give."""
+    extra = {name: raw for name, raw in fields.items() if name not in _Request.__struct_fields__ and raw not in _NOTHING}
+    reasoning = read.reasoning or _Reasoning()
+    for name, told, plain in (
+        ("truncation", read.truncation, "disabled"),
+        ("reasoning.context", reasoning.context, "auto"),
+        ("reasoning.mode", reasoning.mode, "standard"),
+    ):
+        if told not in (None, plain):
+            extra[name] = msgspec.Raw(reading.encode(told))
     if read.stream_options is not None and read.stream_options.include_obfuscation:
-        raise chat.unsupported("stream_options.include_obfuscation", "the sizes of events are not hidden here")
-    reasoning = read.reasoning
-    if reasoning is not None and reasoning.context not in (None, "auto"):
-        raise chat.unsupported("reasoning.context", "which thoughts a model sees again is for its server to say")
-    if reasoning is not None and reasoning.mode not in (None, "standard"):
-        raise chat.unsupported("reasoning.mode", "this model has one way to think")
+        extra["stream_options.include_obfuscation"] = msgspec.Raw(b"true")
+    return extra
 
 
 def _messages(read: _Request) -> list[chat.Message]:

@@ -1,15 +1,17 @@
-"""The Responses dialect, read no further than a gateway must where the model's server speaks it itself."""
+"""How responses of servers that speak the dialect themselves go on as they came."""
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from antiphon.core.errors import UpstreamBroken
+from antiphon.core.errors import UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
+from antiphon.execution.wire.dialect import Passing
 from antiphon.execution.wire.reading import NULL, UNREADABLE, Count, encode
 from antiphon.execution.wire.responses import ids, thoughts
+from antiphon.execution.wire.responses.request_reader import DIALECT
 from antiphon.transport import sse
 
 _BEFORE_CONTENT = frozenset(("", "response.created", "response.in_progress", "response.queued", "keepalive"))
@@ -17,6 +19,8 @@ _BEFORE_CONTENT = frozenset(("", "response.created", "response.in_progress", "re
 _LAST = frozenset(("response.completed", "response.incomplete"))
 _BROKEN = frozenset(("response.failed", "error"))
 _READ = _LAST | _BROKEN
+_STATUSES = {"rate_limit_exceeded": 429, "invalid_prompt": 400, "server_error": 500}
+"""The status of each error that a response may have; 502 of any other."""
 _OURS = re.compile(rb'_ap[0-9a-f]{32}|"antiphon\.')
 """Stands in every name of ours, and in every thought that was packed here."""
 
@@ -47,6 +51,8 @@ class _Event(msgspec.Struct):
     response: _Response | None = None
     message: Any = None
     code: Any = None
+    param: Any = None
+    error: Any = None
 
 
 class _Item(msgspec.Struct):
@@ -63,21 +69,26 @@ _decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_item = msgspec.json.Decoder(_Item).decode
 
 
-class StreamWatch:
-    """Watches a streamed response, which ends with one of three events; its last one tells what was used."""
+class Watch:
+    """Watches a streamed response go by, which ends with one of three events; the last one tells what was used."""
 
     def __init__(self, strips_usage: bool) -> None:
-        self.ended = self.begun = False
-        self.failure: Any = None
+        self.ended = False
+        self.begun = False
+        self.failure: UpstreamRefused | None = None
         self._usage: Usage | None = None
 
     def take(self, raw: bytes) -> bytes:
-        """What is passed on: all, but for what follows the end or an error."""
+        """What is passed on: all, but for what follows the end or an error.
+
+        That the response has failed goes on too, unless nothing of it was seen yet and another server may be asked.
+        """
         length = 0
         for event, told in _each(raw):
             if told.type in _BROKEN:
                 self.failure = _failure(told)
-                return raw[:length]
+                passed = self.begun and told.type != "error"
+                return raw[: length + len(event)] if passed else raw[:length]
             length += len(event)
             self.begun = self.begun or told.type not in _BEFORE_CONTENT
             if told.type in _LAST:
@@ -88,18 +99,17 @@ class StreamWatch:
 
     def finish(self) -> bytes:
         """Nothing is left to be said. Raises UpstreamBroken where the response did not come to its end."""
-        if not self.ended:
-            raise UpstreamBroken("the model's server ended its stream before the response was complete: the answer is cut off")
-        return b""
+        raise UpstreamBroken("the model's server ended its stream before the response was complete: the answer is cut off")
 
     def usage(self) -> Usage | None:
+        """What was used, as far as the server told it."""
         return self._usage
 
 
-def read_answer(body: bytes) -> tuple[Usage | None, Any]:
-    """Usage and error of a response in one piece, each None where it tells none. Raises one of ``UNREADABLE``."""
+def read_passed(body: bytes) -> tuple[Usage | None, UpstreamRefused | None]:
+    """Usage and failure of a response in one piece, each None where it tells none. Raises one of ``UNREADABLE``."""
     response = _decode_response(body)
-    return _used(response.usage), response.error
+    return _used(response.usage), _told_error(response.error) if response.error is not None else None
 
 
 def for_server(body: bytes) -> bytes:
@@ -154,10 +164,20 @@ def _each(raw: bytes) -> Iterator[tuple[bytes, _Event]]:
         yield event, told
 
 
-def _failure(told: _Event) -> Any:
+def _failure(told: _Event) -> UpstreamRefused:
     if told.response is not None:
-        return told.response.error or {"message": "the model's server could not complete its response"}
-    return {"message": told.message, "code": told.code}
+        return _told_error(told.response.error)
+    error = told.error if told.error is not None else {"message": told.message, "code": told.code, "param": told.param}
+    return _told_error(error)
+
+
+def _told_error(error: Any) -> UpstreamRefused:
+    """The error that a server told under a status of success, with the status that belongs to its code."""
+    told = error if isinstance(error, dict) else {"message": error if isinstance(error, str) else None}
+    code = told.get("code")
+    status = _STATUSES.get(code, 502) if isinstance(code, str) else 502
+    whole = {**told, "message": told.get("message") or "the model's server could not complete its response"}
+    return UpstreamRefused(status, encode({"error": whole}), dialect=DIALECT)
 
 
 def _used(raw: msgspec.Raw) -> Usage | None:
@@ -171,3 +191,6 @@ def _used(raw: msgspec.Raw) -> Usage | None:
     cached = usage.input_tokens_details.cached_tokens if usage.input_tokens_details is not None else 0
     thought = usage.output_tokens_details.reasoning_tokens if usage.output_tokens_details is not None else 0
     return Usage(asked, answered, usage.total_tokens or asked + answered, cached or 0, thought or 0)
+
+
+PASSING: Final = Passing(read_passed, Watch)

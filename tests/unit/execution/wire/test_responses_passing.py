@@ -9,7 +9,7 @@ from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire.chat import Thinking
 from antiphon.execution.wire.responses import conversation, ids, thoughts
-from antiphon.execution.wire.responses.passthrough import StreamWatch, for_server, read_answer
+from antiphon.execution.wire.responses.passing import Watch, for_server, read_passed
 
 USAGE = {
     "input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 5,
@@ -29,7 +29,7 @@ COMPLETED = event("response.completed", response={"id": "resp_1", "status": "com
 
 
 def test_a_stream_goes_on_as_it_came() -> None:
-    watch = StreamWatch(False)
+    watch = Watch(False)
     assert watch.take(CREATED) == CREATED
     assert not watch.begun
     assert watch.take(b": alive\n\n") == b": alive\n\n"
@@ -39,43 +39,64 @@ def test_a_stream_goes_on_as_it_came() -> None:
     assert not watch.ended
     assert watch.take(COMPLETED + b"data: [DONE]\n\n") == COMPLETED
     assert watch.ended
-    assert watch.finish() == b""
     assert watch.usage() == USED
 
 
 def test_an_answer_that_is_cut_short_by_its_length_is_an_end() -> None:
-    watch = StreamWatch(False)
+    watch = Watch(False)
     last = event("response.incomplete", response={"usage": {"input_tokens": 1}})
     assert watch.take(last) == last
     assert watch.usage() == Usage(1, 0, 1)
 
 
 def test_a_stream_without_its_end_was_cut_off() -> None:
-    watch = StreamWatch(False)
+    watch = Watch(False)
     watch.take(CREATED + DELTA)
     with pytest.raises(UpstreamBroken, match="cut off"):
         watch.finish()
 
 
+FAILED = event("response.failed", response={"error": {"code": "server_error", "message": "no"}})
+
+
 @pytest.mark.parametrize(
-    ("last", "failure"),
+    ("last", "status", "error"),
     [
-        (event("error", code="busy", message="slow down"), {"code": "busy", "message": "slow down"}),
         (
-            event("response.failed", response={"error": {"code": "server_error", "message": "no"}}),
-            {"code": "server_error", "message": "no"},
+            event("error", code="rate_limit_exceeded", message="slow"),
+            429,
+            {"code": "rate_limit_exceeded", "message": "slow", "param": None},
         ),
+        (event("error", error={"message": "bad", "code": 7}), 502, {"message": "bad", "code": 7}),
+        (
+            event("response.failed", response={"error": None}),
+            502,
+            {"message": "the model's server could not complete its response"},
+        ),
+        (FAILED, 500, {"code": "server_error", "message": "no"}),
     ],
 )
-def test_an_error_inside_a_stream_is_told_behind_all_that_came_before(last: bytes, failure: dict[str, Any]) -> None:
-    watch = StreamWatch(False)
-    assert watch.take(DELTA + last + DELTA) == DELTA
-    assert watch.failure == failure
+def test_an_error_inside_a_stream_is_told_behind_all_that_came_before(last: bytes, status: int, error: dict[str, Any]) -> None:
+    watch = Watch(False)
+    assert watch.take(CREATED + last + DELTA) == CREATED
+    assert watch.failure is not None
+    assert (watch.failure.status, watch.failure.dialect) == (status, "responses")
+    assert json.loads(watch.failure.body) == {"error": error}
+
+
+def test_a_response_that_has_failed_in_the_middle_says_so_in_its_servers_words() -> None:
+    watch = Watch(False)
+    assert watch.take(DELTA + FAILED + DELTA) == DELTA + FAILED
+    assert watch.failure is not None
+    assert not watch.ended
 
 
 def test_a_whole_response() -> None:
-    assert read_answer(json.dumps({"id": "resp_1", "usage": USAGE, "error": None}).encode()) == (USED, None)
-    assert read_answer(b'{"status": "failed", "error": {"message": "no"}, "usage": 7}') == (None, {"message": "no"})
+    assert read_passed(json.dumps({"id": "resp_1", "usage": USAGE, "error": None}).encode()) == (USED, None)
+    usage, failure = read_passed(b'{"status": "failed", "error": {"message": "no"}, "usage": 7}')
+    assert usage is None
+    assert failure is not None
+    assert json.loads(failure.body) == {"error": {"message": "no"}}
 
 
 def test_a_request_with_nothing_of_ours_stays_as_it_is() -> None:
