@@ -16,6 +16,7 @@ from antiphon.core.errors import (
 from antiphon.core.ports import Sink
 from antiphon.core.types import Call, Headers, Usage
 from antiphon.execution.providers import Provider
+from antiphon.execution.wire.said_errors import read_error
 from antiphon.transport.client import Exchange
 
 MAX_ANSWER = 64 << 20
@@ -104,9 +105,15 @@ class Answer:
         if not 400 <= self._status < 600:
             return UpstreamBroken(f"the model's server answered with status {self._status}", remedy="check the provider's url")
         body = self._concealed(self._gathered())
-        wait, server = _retry_after(self._headers), self._provider.name
+        told = read_error(self._status, body)
+        wait = _retry_after(self._headers)
         return UpstreamRefused(
-            self._status, body, server=server, content_type=self._content_type, retry_after=wait, dialect=self._dialect
+            401 if self._status == 400 and told.status == 401 else self._status,
+            body,
+            server=self._provider.name,
+            content_type=self._content_type,
+            retry_after=told.retry_after if wait is None else wait,
+            dialect=self._dialect,
         )
 
     def _concealed(self, body: bytes) -> bytes:
@@ -117,7 +124,8 @@ class Answer:
 
     def _inside(self, failure: UpstreamRefused) -> UpstreamRefused:
         """The error that a server told inside an answer."""
-        return UpstreamRefused(failure.status, self._concealed(failure.body), dialect=failure.dialect)
+        body, wait = self._concealed(failure.body), failure.retry_after
+        return UpstreamRefused(failure.status, body, retry_after=wait, dialect=failure.dialect)
 
     def _no_stream(self) -> AntiphonError:
         """The error for a streamed call that was not answered by a stream."""

@@ -47,7 +47,7 @@ class Replica:
                 else:
                     answer = PassedWhole(sink, provider, call, passing, renamed)
             else:
-                translation = translated(call, provider)
+                translation = translated(call, provider, upstream)
                 prepared = provider.prepare(translation.call, upstream)
                 answer = (
                     TranslatedStream(sink, provider, call, translation)

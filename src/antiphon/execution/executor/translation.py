@@ -15,15 +15,19 @@ _FIELDS: Final = {
     "stop_sequences": "stop",
     "tools": "tools",
     "output_config": "response_format",
+    "output_config.format": "response_format",
     "text": "response_format",
+    "text.format": "response_format",
+    "include": "logprobs",
     "format": "response_format",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
     "think": "reasoning",
     "parallel_tool_calls": "parallel_tools",
+    "tool_choice.disable_parallel_tool_use": "parallel_tools",
 }
 """Names that dialects have for fields of the neutral request, where they are not its own."""
-_KEPT: Final = frozenset(("dialect", "model", "messages", "stream", "wants_usage", "extra", "hints"))
+_KEPT: Final = frozenset(("dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names"))
 """Fields of the neutral request without which it would be another one."""
 
 
@@ -38,16 +42,19 @@ class Translation(msgspec.Struct, frozen=True):
     outbound: OutboundChat
 
 
-def translated(call: Call, provider: Provider) -> Translation:
-    """The call in the words of the provider's server. Raises InvalidRequest or UnsupportedParameter."""
+def translated(call: Call, provider: Provider, upstream: str) -> Translation:
+    """The call in the words of the provider's server, which calls the model ``upstream``.
+
+    Raises InvalidRequest or UnsupportedParameter.
+    """
     inbound, outbound = ENDPOINTS[call.endpoint].chat, provider.outbound.chat
     if inbound is None or outbound is None:
         raise provider.lacks(call)
     request = inbound.decode_request(call.body)
-    told = msgspec.structs.replace(request, wants_usage=provider.chat.stream_usage and call.stream)
+    told = msgspec.structs.replace(request, model=upstream, wants_usage=provider.chat.stream_usage and call.stream)
     body = _encoded(told, call, provider, outbound)
     asked = msgspec.structs.replace(
-        call, endpoint=outbound.endpoint, body=body, dialect=provider.outbound.dialect, wants_usage=True
+        call, endpoint=outbound.endpoint, model=upstream, body=body, dialect=provider.outbound.dialect, wants_usage=True
     )
     return Translation(asked, request, inbound, outbound)
 
@@ -59,10 +66,20 @@ def _encoded(request: ChatRequest, call: Call, provider: Provider, outbound: Out
             return outbound.encode_request(request, provider.chat)
         except UnsupportedParameter as error:
             less = _without(request, error.param) if call.drops and error.param else None
+            error = _called(error, request)
             if less is None or less == request:
-                raise
+                raise error from None
             request = less
             call.dropped.append(str(error.param))
+
+
+def _called(error: UnsupportedParameter, request: ChatRequest) -> UnsupportedParameter:
+    """The error with the caller's own name for the field."""
+    name = request.called(error.param) if error.param else None
+    if name is not None and name != error.param:
+        error.message = error.message.replace(f"`{error.param}`", f"`{name}`")
+        error.param = name
+    return error
 
 
 def _without(request: ChatRequest, param: str) -> ChatRequest | None:

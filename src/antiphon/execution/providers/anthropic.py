@@ -6,6 +6,7 @@ from antiphon.execution.providers import Abilities, HeaderFields, Prepared, Prov
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.anthropic.chat import OUTBOUND
+from antiphon.execution.wire.anthropic.foreign_thoughts import without_foreign_thoughts
 from antiphon.execution.wire.anthropic.passing import PASSING
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
@@ -47,7 +48,9 @@ class AnthropicProvider:
         self._head = self.pool.prepare("POST", f"{options.base_path}/messages", headers)
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
-        body = call.body if call.model == upstream else with_model(call.body, call.model, upstream)
+        body = without_foreign_thoughts(call.body)
+        if call.model != upstream:
+            body = with_model(body, call.model, upstream)
         return Prepared(self._head, body, strips_usage=False)
 
     def lacks(self, call: Call) -> UnsupportedParameter:

@@ -49,6 +49,8 @@ class OpenAIProvider:
             logprobs=able.logprobs,
             json_schema=able.json_schema,
             top_k=options.local,
+            min_p=options.local,
+            repetition_penalty=options.local,
             stream_usage=able.stream_usage,
         )
         self._lacking = Lacking(options.elsewhere)

@@ -12,6 +12,8 @@ from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.embedding import EmbeddingAbilities, EmbeddingAnswer, EmbeddingRequest
+from antiphon.execution.wire.rerank import RerankAnswer, RerankRequest
 from antiphon.transport.sse import EventSplitter
 
 
@@ -110,6 +112,8 @@ class Caller(msgspec.Struct, frozen=True):
     """The same where a server of another dialect refused: its own words are kept."""
     error_event: Callable[[bytes, bytes], bytes]
     """A body as the frame of a stream that nothing follows, and the frame that went before."""
+    root: str = ""
+    """Path above all that belongs to them."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -121,6 +125,48 @@ class Endpoint(msgspec.Struct, frozen=True):
     """What a server must be able to do, by the name of the capability."""
     chat: InboundChat | None = None
     """How it is translated where the server's dialect is another; None where only the same dialect can answer."""
+    streams: bool = False
+    """An answer is streamed unless the caller says otherwise."""
+
+
+class InboundEmbedding(msgspec.Struct, frozen=True):
+    """How callers of a dialect ask for embeddings, and are answered."""
+
+    decode_request: Callable[[bytes], EmbeddingRequest]
+    """Raises InvalidRequest, naming the field, for a body that is no request of the dialect."""
+    write_answer: Callable[[EmbeddingAnswer, EmbeddingRequest, str], bytes]
+    """Of the answer, the caller's request and the id of the call. Raises UpstreamBroken where a vector cannot be told so."""
+
+
+class OutboundEmbedding(msgspec.Struct, frozen=True):
+    """How servers of a dialect are asked for embeddings, and read."""
+
+    endpoint: str
+    """What the provider is asked to prepare: the path below its root, or a name that it knows."""
+    encode_request: Callable[[EmbeddingRequest, EmbeddingAbilities], bytes]
+    """Raises UnsupportedParameter, naming the field, for what the server cannot do."""
+    read_answer: Callable[[bytes, EmbeddingRequest], EmbeddingAnswer]
+    """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
+
+
+class InboundRerank(msgspec.Struct, frozen=True):
+    """How callers of a dialect ask for documents to be ranked, and are answered."""
+
+    decode_request: Callable[[bytes], RerankRequest]
+    """Raises InvalidRequest, naming the field, for a body that is no request of the dialect."""
+    write_answer: Callable[[RerankAnswer, RerankRequest, str], bytes]
+    """Of the answer, the caller's request and the id of the call."""
+
+
+class OutboundRerank(msgspec.Struct, frozen=True):
+    """How servers of a dialect are asked to rank documents, and read."""
+
+    endpoint: str
+    """What the provider is asked to prepare: the path below its root, or a name that it knows."""
+    encode_request: Callable[[RerankRequest], bytes]
+    """Raises UnsupportedParameter, naming the field, for what the server cannot do."""
+    read_answer: Callable[[bytes, RerankRequest], RerankAnswer]
+    """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
 
 
 class Passing(msgspec.Struct, frozen=True):

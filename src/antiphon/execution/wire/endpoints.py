@@ -5,16 +5,22 @@ from typing import Final
 
 from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.dialect import Caller, Endpoint
+from antiphon.execution.wire.ollama import chat as ollama
 from antiphon.execution.wire.openai import chat as openai
 from antiphon.execution.wire.openai.errors import render
 from antiphon.execution.wire.responses import chat as responses
 
 OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body, _: b"data: %b\n\n" % body)
 ANTHROPIC: Final = Caller(
-    anthropic.DIALECT, anthropic.render_error, anthropic.render_error, lambda body, _: b"event: error\ndata: %b\n\n" % body
+    anthropic.DIALECT,
+    anthropic.render_error,
+    anthropic.render_error,
+    lambda body, _: b"event: error\ndata: %b\n\n" % body,
+    "/v1/messages",
 )
-RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event)
-CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, RESPONSES)}
+RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses")
+OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body, _: body + b"\n", "/api")
+CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, RESPONSES, OLLAMA)}
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "chat/completions": Endpoint("/v1/chat/completions", OPENAI, "chat", openai.INBOUND_CHAT),
@@ -22,10 +28,14 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "embeddings": Endpoint("/v1/embeddings", OPENAI, "embeddings"),
     "responses": Endpoint("/v1/responses", RESPONSES, "chat", responses.INBOUND_CHAT),
     "messages": Endpoint("/v1/messages", ANTHROPIC, "chat", anthropic.INBOUND_CHAT),
+    "api/chat": Endpoint("/api/chat", OLLAMA, "chat", ollama.INBOUND_CHAT, streams=True),
+    "api/generate": Endpoint("/api/generate", OLLAMA, "chat", ollama.INBOUND_GENERATE, streams=True),
+    "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings"),
+    "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings"),
 }
 
 
 def caller_at(path: str) -> Caller:
-    """Who calls at a path, which need not be an endpoint: the dialect of the longest path above it, OpenAI's where none is."""
-    above = [endpoint for endpoint in ENDPOINTS.values() if f"{path}/".startswith(f"{endpoint.path}/")]
-    return max(above, key=lambda endpoint: len(endpoint.path)).caller if above else OPENAI
+    """Who calls at a path, which need not be an endpoint: those whose root is the longest above it, OpenAI's where none is."""
+    above = [caller for caller in CALLERS.values() if f"{path}/".startswith(f"{caller.root}/")]
+    return max(above, key=lambda caller: len(caller.root), default=OPENAI)

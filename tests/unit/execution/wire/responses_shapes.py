@@ -27,8 +27,11 @@ def response_in(body: bytes) -> dict[str, Any]:
     return told
 
 
-def events_in(raw: bytes) -> list[dict[str, Any]]:
-    """The events of a stream, each of them one of OpenAI's, in an order that makes sense."""
+def events_in(raw: bytes, *, check_items: bool = True) -> list[dict[str, Any]]:
+    """The events of a stream, each of them one of OpenAI's, in an order that makes sense.
+
+    ``check_items``: what an item was when it ended, it is in the whole response too.
+    """
     told = []
     for number, event in enumerate(sse.parse(raw)):
         _event.validate_json(event.data)
@@ -36,11 +39,14 @@ def events_in(raw: bytes) -> list[dict[str, Any]]:
         assert event.event == data["type"]
         assert data["sequence_number"] == number
         told.append(data)
-    _check_order(told)
+    done = _check_order(told)
+    if check_items and told[-1]["type"] in ("response.completed", "response.incomplete"):
+        assert done == told[-1]["response"]["output"]
     return told
 
 
-def _check_order(events: list[dict[str, Any]]) -> None:
+def _check_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The items that ended, in their order."""
     assert [event["type"] for event in events[:2]] == ["response.created", "response.in_progress"]
     assert len({event["response"]["id"] for event in events if "response" in event}) == 1
     opened: dict[int, dict[str, Any]] = {}
@@ -68,4 +74,5 @@ def _check_order(events: list[dict[str, Any]]) -> None:
                 assert pieces.pop(key) == event[field], f"{name} tells what its pieces made up"
     if events[-1]["type"] in ("response.completed", "response.incomplete"):
         assert pieces == {}
-        assert [done[index] for index in range(len(opened))] == events[-1]["response"]["output"]
+        assert done.keys() == opened.keys()
+    return [done[index] for index in sorted(done)]

@@ -14,7 +14,7 @@ from antiphon.core.errors import QueueFull, UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
-from antiphon.execution.wire.chat import ChatAbilities, RedactedThinking, Thinking
+from antiphon.execution.wire.chat import ChatAbilities, RedactedThinking, Thinking, ToolCall
 from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.execution.wire.responses import ids, thoughts
 from antiphon.execution.wire.responses.answer_writer import AnswerWriter, write_whole
@@ -30,9 +30,9 @@ HELLO: list[neutral.Event] = [
 ]  # fmt: skip
 
 
-def streamed(events: Iterable[neutral.Event], **asked: Any) -> list[dict[str, Any]]:
+def streamed(events: Iterable[neutral.Event], *, check_items: bool = True, **asked: Any) -> list[dict[str, Any]]:
     writer = AnswerWriter(decode_request(json.dumps({**ASKED, **asked}).encode()))
-    return events_in(b"".join(writer.write([event]) for event in events))
+    return events_in(b"".join(writer.write([event]) for event in events), check_items=check_items)
 
 
 def whole(events: Iterable[neutral.Event], **asked: Any) -> dict[str, Any]:
@@ -164,6 +164,36 @@ def test_signed_thoughts_can_be_given_back() -> None:
     for response in (streamed(events)[-1]["response"], whole(events)):
         packed = [thoughts.unpack(item["encrypted_content"]) for item in response["output"][:-1]]
         assert packed == [Thinking("a", "s1"), RedactedThinking("xyz"), Thinking("b", "s2"), Thinking("", "s3")]
+
+
+def test_the_signature_of_a_call_travels_with_the_thought_before_it() -> None:
+    signed = neutral.ToolCallBegan(0, 0, "a", "f", "antiphon:gemini:s1")
+    for thinking in ([], [neutral.ThinkingDelta(0, "hm")], [neutral.ThinkingDelta(0, "hm"), neutral.ThinkingSignature(0, "s0")]):
+        events = ended(neutral.TextDelta(0, "wait"), *thinking, signed, arguments(0, "{}"), reason="tool_calls")
+        for response in (streamed(events)[-1]["response"], whole(events)):
+            given = [*response["output"], {"type": "function_call_output", "call_id": "a", "output": "7"}]
+            back = decode_request(json.dumps({**ASKED, "input": given}).encode()).messages
+            parts = [part for message in back for part in message.parts]
+            assert [part.signature for part in parts if isinstance(part, ToolCall)] == ["antiphon:gemini:s1"]
+            thoughts_back = [part for part in parts if isinstance(part, Thinking)]
+            assert "".join(part.text for part in thoughts_back) == ("hm" if thinking else "")
+            assert [part.signature for part in thoughts_back if part.signature] == (["s0"] if len(thinking) == 2 else [])
+
+
+def test_stretches_of_others_are_annotated_where_they_stand() -> None:
+    cited = [neutral.Cited(0, "https://x", "X", 1, 3), neutral.Cited(0, "https://y", "Y", 5, 8)]
+    spoken = [neutral.TextDelta(0, "Grüße"), neutral.ThinkingDelta(0, "hm"), neutral.TextDelta(0, " von X")]
+    events = ended(*spoken, *cited)
+    told = streamed(events, check_items=False)
+    added = [event for event in told if event["type"] == "response.output_text.annotation.added"]
+    link = {"type": "url_citation", "url": "https://y", "title": "Y", "start_index": 0, "end_index": 3}
+    assert [(event["output_index"], event["annotation_index"], event["annotation"]) for event in added] == [(2, 0, link)]
+    for response in (told[-1]["response"], whole(events)):
+        first, _, last = response["output"]
+        (annotation,) = first["content"][0]["annotations"]
+        assert (annotation["url"], annotation["start_index"], annotation["end_index"]) == ("https://x", 1, 3)
+        assert last["content"][0]["annotations"] == [link]
+    assert kinds(streamed(ended(cited[0])))[-1] == "completed"
 
 
 def test_a_refusal_has_a_part_of_its_own() -> None:

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from antiphon.core.errors import InvalidRequest, UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai.fields import Answer, Chunk, OddAnswer, RequestHead, UsageFields
-from antiphon.execution.wire.reading import UNREADABLE, decode_request, encode
+from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, decode_request, encode
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
@@ -25,15 +25,24 @@ def parse_head(body: bytes) -> RequestHead:
     """Read a request's routing fields. Raises InvalidRequest naming the field at fault."""
     head = decode_request(_decode_head, body)
     if head.api_base is not UNSET or head.base_url is not UNSET:
-        name = "api_base" if head.api_base is not UNSET else "base_url"
-        raise InvalidRequest(
-            f"`{name}` is not taken: callers do not choose the address of a model's server",
-            param=name,
-            remedy="leave it out; the operator adds providers to the configuration",
-        )
-    if not head.model:
-        raise InvalidRequest("the field `model` is empty", param="model", remedy="name a model that GET /v1/models lists")
+        raise address_refused("api_base" if head.api_base is not UNSET else "base_url")
+    check_model(head.model)
     return head
+
+
+def address_refused(name: str) -> InvalidRequest:
+    """The error for a field that names the address of a model's server."""
+    return InvalidRequest(
+        f"`{name}` is not taken: callers do not choose the address of a model's server",
+        param=name,
+        remedy="leave it out; the operator adds providers to the configuration",
+    )
+
+
+def check_model(name: str) -> None:
+    """Raises InvalidRequest for the name of no model."""
+    if not name:
+        raise InvalidRequest("the field `model` is empty", param="model", remedy=NAME_A_MODEL)
 
 
 def with_model(body: bytes, asked: str, wanted: str) -> bytes:

@@ -14,6 +14,7 @@ from antiphon.execution.wire.chat import ChatRequest
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.responses import ids, output, thoughts
 from antiphon.execution.wire.responses.output import Json, ResponseObject
+from antiphon.execution.wire.signatures import at_thoughts, of_call
 from antiphon.execution.wire.wrong_values import is_object
 
 
@@ -28,6 +29,8 @@ class AnswerWriter:
         self._calls: dict[int, _Call] = {}
         self._finish: neutral.Finished | None = None
         self._counted: neutral.Counted | None = None
+        self._said = 0
+        """Characters of text so far."""
 
     def write(self, events: Iterable[Event]) -> bytes:
         """The server-sent events for these."""
@@ -63,6 +66,8 @@ class AnswerWriter:
                 return self._think(event)
             case neutral.ToolCallBegan(index=0):
                 return self._call(event)
+            case neutral.Cited(index=0):
+                return self._cite(event)
             case neutral.ToolArguments(index=0) if event.text and event.call in self._calls:
                 return self._argue(self._calls[event.call], event.text)
         return []
@@ -83,12 +88,13 @@ class AnswerWriter:
         message, pieces = self._message()
         if not message.parts or message.parts[-1].kind != kind:
             pieces += self._close_part(message)
-            message.parts.append(_Words(kind))
+            message.parts.append(_Words(kind, self._said))
             pieces.append(self._of_part("response.content_part.added", message, part=message.parts[-1].whole()))
         part = message.parts[-1]
         part.texts.append(text)
         if kind == "refusal":
             return [*pieces, self._of_part("response.refusal.delta", message, delta=text)]
+        self._said += len(text)
         part.tokens += tokens
         return [*pieces, self._of_part("response.output_text.delta", message, delta=text, logprobs=tokens)]
 
@@ -105,6 +111,24 @@ class AnswerWriter:
         last = self._items[-1] if self._items else None
         if isinstance(last, _Message) and last.open and last.parts and last.parts[-1].kind == "output_text":
             last.parts[-1].tokens += tokens
+
+    def _cite(self, cited: neutral.Cited) -> list[bytes]:
+        """Say whose a stretch is. Of words that have ended, only the whole response tells it."""
+        words = [
+            (item, place, part)
+            for item in self._items
+            if isinstance(item, _Message)
+            for place, part in enumerate(item.parts)
+            if part.kind == "output_text" and part.start <= cited.start
+        ]
+        if not words:
+            return []
+        message, place, part = words[-1]
+        part.annotations.append(output.annotation(cited, part.start))
+        if not message.open or place < len(message.parts) - 1:
+            return []
+        number, told = len(part.annotations) - 1, part.annotations[-1]
+        return [self._of_part("response.output_text.annotation.added", message, annotation_index=number, annotation=told)]
 
     def _close_part(self, message: "_Message") -> list[bytes]:
         if not message.parts:
@@ -172,8 +196,9 @@ class AnswerWriter:
     # -- what is called
 
     def _call(self, event: neutral.ToolCallBegan) -> list[bytes]:
+        pieces = self._think(neutral.ThinkingSignature(0, of_call(event.signature))) if event.signature else []
         call = self._calls[event.call] = _Call(ids.of_output("fc", self._response.id, len(self._items)), len(self._items), event)
-        return self._opened(call)
+        return pieces + self._opened(call)
 
     def _argue(self, call: "_Call", text: str) -> list[bytes]:
         if not call.open:
@@ -242,17 +267,22 @@ class _Item:
 class _Words:
     """A part of a message: ``output_text`` or ``refusal``."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, start: int) -> None:
         self.kind = kind
+        self.start = start
+        """Characters that were said before it."""
         self.texts: list[str] = []
         self.tokens: list[Json] = []
+        self.annotations: list[Json] = []
 
     @property
     def text(self) -> str:
         return "".join(self.texts)
 
     def whole(self) -> Json:
-        return output.refusal_part(self.text) if self.kind == "refusal" else output.text_part(self.text, self.tokens)
+        return (
+            output.refusal_part(self.text) if self.kind == "refusal" else output.text_part(self.text, self.tokens, self.annotations)
+        )
 
 
 class _Message(_Item):
@@ -302,24 +332,31 @@ def write_whole(events: Iterable[Event], request: ChatRequest) -> bytes:
     response.created = answer.began.created or response.created
     choice = next((choice for choice in answer.choices if choice.index == 0), neutral.Choice())
     tokens = [token for piece in choice.logprobs for token in output.tokens_of(neutral.LogProbs(0, piece))]
-    items = _items(choice.parts, response, tokens)
+    items = _items(at_thoughts(choice.parts), response, tokens, choice.citations)
     if output.incomplete(choice.finish) and items and "status" in items[-1]:
         items[-1]["status"] = "incomplete"
     return reading.encode(response.at_last(items, choice.finish, answer.counted))
 
 
-def _items(parts: Iterable[neutral.AnswerPart], response: ResponseObject, tokens: list[Json]) -> list[Json]:
+def _items(
+    parts: Iterable[neutral.AnswerPart], response: ResponseObject, tokens: list[Json], citations: list[neutral.Cited]
+) -> list[Json]:
     """The items of a whole answer; its log-probabilities go to the first words."""
     items: list[Json] = []
+    said = 0
     for part in parts:
         place = len(items)
         match part:
             case chat.Text() | chat.Refusal():
                 if not items or items[-1]["type"] != "message":
                     items.append(output.message_item(ids.of_output("msg", response.id, place), (), "completed"))
-                words = output.refusal_part(part.text) if isinstance(part, chat.Refusal) else output.text_part(part.text, tokens)
-                items[-1]["content"].append(words)
-                tokens = tokens if isinstance(part, chat.Refusal) else []
+                if isinstance(part, chat.Refusal):
+                    items[-1]["content"].append(output.refusal_part(part.text))
+                    continue
+                end = said + len(part.text)
+                annotations = [output.annotation(cited, said) for cited in citations if said <= cited.start < end]
+                items[-1]["content"].append(output.text_part(part.text, tokens, annotations))
+                said, tokens = end, []
             case chat.Thinking() | chat.RedactedThinking():
                 text = part.text if isinstance(part, chat.Thinking) else ""
                 packed = thoughts.pack(part) if isinstance(part, chat.RedactedThinking) or part.signature else ""

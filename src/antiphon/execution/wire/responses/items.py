@@ -14,6 +14,7 @@ from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.data_url import read_data_url
 from antiphon.execution.wire.openai.request_reader import DIALECT as OPENAI
 from antiphon.execution.wire.responses import thoughts
+from antiphon.execution.wire.signatures import at_calls
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
 _KNOWN = "message, function_call, function_call_output, reasoning"
@@ -118,7 +119,7 @@ class _Answered:
 
     def messages(self) -> list[chat.Message]:
         """The message, unless there was nothing but a thought that cannot be read."""
-        whole = chat.Message("assistant", tuple(self._parts), place=self._place)
+        whole = chat.Message("assistant", at_calls(self._parts), place=self._place)
         return [whole] if self._parts or self._said else []
 
 

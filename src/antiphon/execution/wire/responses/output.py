@@ -76,9 +76,15 @@ def _alternative(told: _Alternative) -> Json:
     return {"token": told.token, "logprob": told.logprob, "bytes": list(told.token.encode()) if told.bytes is None else told.bytes}
 
 
-def text_part(text: str, tokens: Sequence[Json] = ()) -> Json:
+def text_part(text: str, tokens: Sequence[Json] = (), annotations: Sequence[Json] = ()) -> Json:
     """Words."""
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": tokens}
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
+
+
+def annotation(cited: neutral.Cited, start: int) -> Json:
+    """Whose a stretch of a part is that begins at character ``start`` of all that is said."""
+    place = {"start_index": cited.start - start, "end_index": cited.end - start}
+    return {"type": "url_citation", "url": cited.url, "title": cited.title, **place}
 
 
 def refusal_part(text: str) -> Json:

@@ -42,6 +42,13 @@ _INCLUDABLE = frozenset(
     }
 )  # fmt: skip
 """Those of tools that OpenAI runs ask for nothing here, for no answer holds a call of one."""
+_NAMES = {
+    "response_format": "text.format",
+    "max_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort",
+    "logprobs": "include",
+    "tool_call_id": "call_id",
+}
 _LOGPROBS = "message.output_text.logprobs"
 
 
@@ -172,6 +179,7 @@ def decode_request(body: bytes) -> chat.ChatRequest:
         user=read.safety_identifier or read.user or "",
         extra=_extra(read, fields),
         hints=hints,
+        names=_NAMES,
         echo={name: _one_line(fields[name]) for name in ECHOED if fields.get(name, NULL) != NULL},
     )
 
