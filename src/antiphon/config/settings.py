@@ -157,6 +157,16 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It can report log-probabilities."""
     dimensions: bool | None = None
     """It can shorten the vectors of texts (``dimensions``)."""
+    rerank: bool | None = None
+    """It can put documents in the order of their relevance (``/rerank``)."""
+    moderations: bool | None = None
+    """It can find what is harmful (``/moderations``)."""
+    images: bool | None = None
+    """It can make and change pictures (``/images``)."""
+    speech: bool | None = None
+    """It can speak (``/audio/speech``)."""
+    transcription: bool | None = None
+    """It can write down what is said (``/audio/transcriptions`` and ``/audio/translations``)."""
 
 
 class ProviderModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -176,7 +186,7 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: BaseUrl
     """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``."""
     protocol: Slug = "openai"
-    """Protocol that it speaks, by the name of its plugin: ``openai``, which most do, or ``anthropic``."""
+    """Protocol that it speaks, by the name of its plugin: ``openai``, which most do, ``anthropic`` or ``gemini``."""
     key: Secret = Secret()
     """API key, sent as the protocol wants it. Write ``key: ${NAME}`` or ``key_file: path``; empty sends none."""
     models: tuple[ProviderModel, ...] = ()

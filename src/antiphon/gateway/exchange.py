@@ -16,6 +16,7 @@ NO_USAGE = Usage()
 _NOT_PASSED_ON = frozenset(
     (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
 )
+_FRAMED = frozenset((b"text/event-stream", b"application/x-ndjson"))
 _MAX_ID = 128
 _PREFIX = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
@@ -120,13 +121,21 @@ class Exchange:
         self.close()
 
     def fail(self, error: AntiphonError) -> None:
-        """Tell the caller: as the whole response before the first byte, as an event behind it."""
+        """Tell the caller: as the whole response before the first byte, as an event behind it; sounds and the like are cut off."""
         self.error = error
         if not self._started:
             self.status = errors.refuse(self.responder, error, self.id, self.dialect)
-        else:
+        elif self._in_frames():
             self.responder.end(errors.event_of(error, self.id, self.dialect, self._last))
+        else:
+            self.responder.abort()
         self.close()
+
+    def _in_frames(self) -> bool:
+        """Whether what has begun is made of events, or lines of JSON, so that an error can be one more."""
+        headers = self._head[1] if self._head is not None else ()
+        kind = next((value for name, value in headers if name == b"content-type"), b"")
+        return kind.partition(b";")[0].strip().lower() in _FRAMED
 
     def stop(self, error: AntiphonError) -> None:
         """Want no more of whoever answers, and tell the caller why."""

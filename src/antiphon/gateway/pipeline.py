@@ -25,6 +25,7 @@ from antiphon.core.types import Call
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
+from antiphon.execution.wire.openai.form import Form, is_form, read_form
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.keys import KeyRing
 from antiphon.transport.server import FORWARDED_FOR, Request, Responder
@@ -103,9 +104,13 @@ def shown_key(request: Request) -> bytes:
 def parse(exchange: Exchange) -> None:
     """Stage 2."""
     body = exchange.request.body
+    endpoint = ENDPOINTS[exchange.endpoint]
+    if endpoint.forms and is_form(content_type := exchange.request.header(b"content-type")):
+        exchange.call = _form_call(exchange, read_form(body, content_type), content_type)
+        return
     head = wire.parse_head(body)
     drops = head.drop_unsupported
-    stream = head.stream if head.stream is not None else ENDPOINTS[exchange.endpoint].streams
+    stream = head.stream if head.stream is not None else endpoint.streams
     exchange.call = Call(
         exchange.id,
         exchange.endpoint,
@@ -117,6 +122,22 @@ def parse(exchange: Exchange) -> None:
         exchange.principal,
         [],
         bool(drops),
+    )
+
+
+def _form_call(exchange: Exchange, form: Form, content_type: bytes) -> Call:
+    return Call(
+        exchange.id,
+        exchange.endpoint,
+        form.model,
+        exchange.request.body,
+        form.stream,
+        False,
+        exchange.dialect,
+        exchange.principal,
+        [],
+        content_type=content_type,
+        model_place=(form.begin, form.end),
     )
 
 

@@ -14,6 +14,7 @@ from antiphon.core.types import Call
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -45,6 +46,11 @@ class Abilities(msgspec.Struct, frozen=True):
     seed: bool = True
     logprobs: bool = True
     dimensions: bool = True
+    rerank: bool = False
+    moderations: bool = False
+    images: bool = False
+    speech: bool = False
+    transcription: bool = False
 
 
 class ProviderOptions(msgspec.Struct, frozen=True):
@@ -88,8 +94,10 @@ class Prepared(msgspec.Struct, frozen=True):
     head: bytes
     """Beginning of the request's head, from ``ClientPool.prepare``."""
     body: bytes
-    strips_usage: bool
+    strips_usage: bool = False
     """The usage chunk was asked for by us, so the caller must not see it."""
+    fields: bytes = b""
+    """Further lines of the head, each ending in CRLF."""
 
 
 class Provider(Protocol):
@@ -101,7 +109,9 @@ class Provider(Protocol):
     outbound: Outbound
     """What is said to it where the call is none of those."""
     chat: ChatAbilities
-    """What a translated call may ask of it."""
+    """What a translated chat may ask of it."""
+    embedding: EmbeddingAbilities
+    """What a translated call for embeddings may ask of it."""
     pool: ClientPool
     local: bool
     """The server is a process of ours on this machine."""

@@ -9,7 +9,9 @@ from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.gemini.chat import OUTBOUND
+from antiphon.execution.wire.gemini.names import resource_name
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -39,6 +41,7 @@ class GeminiProvider:
             top_k=True,
             reasoning="budget" if able.reasoning else "",
         )
+        self.embedding = EmbeddingAbilities()
         self._lacking = Lacking(options.elsewhere)
         self._root = options.base_path
         self._headers = ((b"content-type", b"application/json"), *plugin.headers(options))
@@ -49,17 +52,12 @@ class GeminiProvider:
         method = _STREAMED if call.stream else call.endpoint
         head = self._heads.get((upstream, method))
         if head is None:
-            path = f"{self._root}/{_place(upstream)}:{method}"
+            path = f"{self._root}/{quote(resource_name(upstream), safe='/@')}:{method}"
             head = self._heads[upstream, method] = self.pool.prepare("POST", path, self._headers)
         return Prepared(head, call.body, strips_usage=False)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)
-
-
-def _place(upstream: str) -> str:
-    """Where a model is below the root: ``models/name``, or as its name says, such as ``tunedModels/name``."""
-    return quote(upstream if "/" in upstream else f"models/{upstream}", safe="/@.-_~")
 
 
 class _Plugin:

@@ -7,6 +7,7 @@ from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.ollama.chat import OUTBOUND
 from antiphon.execution.wire.ollama.passing import GENERATION, WHOLE
@@ -43,6 +44,7 @@ class OllamaProvider:
             reasoning="effort" if able.reasoning else "",
             reasoning_back=True,
         )
+        self.embedding = EmbeddingAbilities()
         self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}

@@ -8,9 +8,14 @@ from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.providers._missing_fields import MissingFields
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
+from antiphon.execution.wire.endpoints import ENDPOINTS
+from antiphon.execution.wire.jina.rerank import OUTBOUND_RERANK
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.chat import DIALECT, OUTBOUND_CHAT
-from antiphon.execution.wire.openai.passing import GENERATION, WHOLE
+from antiphon.execution.wire.openai.embeddings import OUTBOUND_EMBEDDING
+from antiphon.execution.wire.openai.form import with_model as with_form_model
+from antiphon.execution.wire.openai.passing import GENERATION, MEDIA, WHOLE
 from antiphon.execution.wire.responses.passing import PASSING as RESPONSES
 from antiphon.execution.wire.responses.passing import for_server
 from antiphon.transport.client import ClientPool
@@ -18,12 +23,21 @@ from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = ("chat/completions", "completions")
 _PASSING = {
-    "chat/completions": ("chat", GENERATION),
-    "completions": ("completions", GENERATION),
-    "embeddings": ("embeddings", WHOLE),
-    "responses": ("responses", RESPONSES),
+    "chat/completions": GENERATION,
+    "completions": GENERATION,
+    "embeddings": WHOLE,
+    "responses": RESPONSES,
+    "rerank": WHOLE,
+    "moderations": WHOLE,
+    "images/generations": MEDIA,
+    "images/edits": MEDIA,
+    "images/variations": MEDIA,
+    "audio/speech": MEDIA,
+    "audio/transcriptions": MEDIA,
+    "audio/translations": MEDIA,
 }
-"""Endpoints of its own, each with the ability that it needs."""
+_ABILITIES = {"responses": "responses"}
+"""What an endpoint needs to be taken as it is, where that is more than to answer it in some way."""
 
 
 class OpenAIProvider:
@@ -37,9 +51,17 @@ class OpenAIProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {
-            endpoint: passing for endpoint, (ability, passing) in _PASSING.items() if getattr(able, ability)
+            endpoint: passing
+            for endpoint, passing in _PASSING.items()
+            if getattr(able, _ABILITIES.get(endpoint, ENDPOINTS[endpoint].ability))
         }
-        self.outbound = Outbound(DIALECT, OUTBOUND_CHAT if able.chat else None)
+        self.outbound = Outbound(
+            DIALECT,
+            OUTBOUND_CHAT if able.chat else None,
+            OUTBOUND_EMBEDDING if able.embeddings else None,
+            OUTBOUND_RERANK if able.rerank else None,
+        )
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=not options.local)
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -54,14 +76,24 @@ class OpenAIProvider:
             stream_usage=able.stream_usage,
         )
         self._lacking = Lacking(options.elsewhere)
-        self._missing = MissingFields(able, self._lacking) if able != Abilities(responses=able.responses) else None
+        self._missing = MissingFields(able, self._lacking)
+        self._looks_inside = self._missing.any
         self._stream_usage = able.stream_usage
-        headers = ((b"content-type", b"application/json"), *plugin.headers(options))
-        self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
+        headers = plugin.headers(options)
+        typed = ((b"content-type", b"application/json"), *headers)
+        paths = {endpoint: f"{options.base_path}/{endpoint}" for endpoint in self.passing}
+        self._heads = {endpoint: self.pool.prepare("POST", path, typed) for endpoint, path in paths.items()}
+        self._form_heads = {
+            endpoint: self.pool.prepare("POST", path, headers) for endpoint, path in paths.items() if ENDPOINTS[endpoint].forms
+        }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         body = call.body
-        if self._missing is not None:
+        if call.model_place is not None:
+            if call.model != upstream:
+                body = with_form_model(body, call.model_place, upstream)
+            return Prepared(self._form_heads[call.endpoint], body, fields=b"content-type: %b\r\n" % call.content_type)
+        if self._looks_inside:
             body = self._missing.refused(call)
         if call.endpoint == "responses":
             body = for_server(body)
@@ -77,7 +109,7 @@ class OpenAIProvider:
 
 
 class _Plugin:
-    abilities = Abilities()
+    abilities = Abilities(moderations=True, images=True, speech=True, transcription=True)
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:

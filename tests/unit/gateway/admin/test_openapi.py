@@ -34,6 +34,14 @@ def test_it_describes_every_public_endpoint():
         "POST /v1/completions",
         "POST /v1/embeddings",
         "POST /v1/messages",
+        "POST /api/chat",
+        "POST /api/generate",
+        "POST /api/embed",
+        "POST /api/embeddings",
+        "POST /api/show",
+        "GET /api/tags",
+        "GET /api/ps",
+        "GET /api/version",
         "GET /v1/models",
         "GET /v1/models/{id}",
         "GET /health",
@@ -56,12 +64,21 @@ def test_every_example_of_a_request_is_valid_against_its_schema():
             content = operation["requestBody"]["content"]["application/json"]
             assert is_valid(content["schema"]["$ref"].rpartition("/")[2], content["example"])
             checked += 1
-    assert checked == 4
+    assert checked == 9
 
 
-def test_calls_for_text_may_be_streamed():
-    for path in ("/v1/chat/completions", "/v1/completions", "/v1/messages"):
-        assert set(DESCRIPTION["paths"][path]["post"]["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
+@pytest.mark.parametrize(
+    ("path", "streamed"),
+    [
+        ("/v1/chat/completions", "text/event-stream"),
+        ("/v1/completions", "text/event-stream"),
+        ("/v1/messages", "text/event-stream"),
+        ("/api/chat", "application/x-ndjson"),
+        ("/api/generate", "application/x-ndjson"),
+    ],
+)
+def test_calls_for_text_may_be_streamed(path, streamed):
+    assert set(DESCRIPTION["paths"][path]["post"]["responses"]["200"]["content"]) == {"application/json", streamed}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +107,10 @@ def test_every_field_of_ours_is_described(described, real):
         ("CompletionRequest", {"model": "m", "prompt": [1, 2, 3], "stop": ["x"]}),
         ("EmbeddingRequest", {"model": "m", "input": "a", "encoding_format": "base64"}),
         ("EmbeddingList", {"object": "list", "model": "m", "data": [], "usage": {"prompt_tokens": 1, "total_tokens": 1}}),
+        ("OllamaChatRequest", {"model": "m", "messages": [{"role": "user", "content": "hi"}], "format": {}, "think": "low"}),
+        ("OllamaChatAnswer", {"model": "m", "created_at": "", "message": {"role": "assistant", "content": ""}, "done": False}),
+        ("OllamaGenerateRequest", {"model": "m", "prompt": "hi", "options": {"num_ctx": 1}, "keep_alive": "5m"}),
+        ("OllamaError", {"error": "no", "request_id": "r"}),
         ("ErrorAnswer", {"error": {"message": "x", "type": "server_error", "param": None, "code": None}, "request_id": "r"}),
     ],
 )

@@ -4,8 +4,8 @@ from typing import Final
 
 from antiphon.execution.wire.dialect import Outbound, OutboundChat
 from antiphon.execution.wire.gemini.answer_reader import AnswerReader, read_whole
+from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.gemini.request_writer import encode_request
-from antiphon.execution.wire.gemini.turns import DIALECT
 
 __all__ = ["DIALECT", "OUTBOUND", "OUTBOUND_CHAT", "AnswerReader", "encode_request", "read_whole"]
 

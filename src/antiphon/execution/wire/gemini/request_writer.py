@@ -13,8 +13,9 @@ import msgspec
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
+from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.gemini.thinking import thinking_config
-from antiphon.execution.wire.gemini.turns import DIALECT, turns_of
+from antiphon.execution.wire.gemini.turns import turns_of
 
 MAX_STOPS: Final = 5
 """Stop sequences that the API takes."""

@@ -1,8 +1,8 @@
 """A request of OpenAI's chat endpoint, read into the form that belongs to no vendor.
 
-What OpenAI does not know but its imitators do is taken too: ``top_k``, ``min_p``, ``repetition_penalty``, ``reasoning_content`` and
-``thinking_blocks`` of earlier answers, the signatures of their calls (Google's ``extra_content``), and marks of what is to be cached
-(``cache_control``).
+What OpenAI does not know but its imitators do is taken too: ``top_k``, ``min_p``, ``repetition_penalty``, ``reasoning_content``
+and ``thinking_blocks`` of earlier answers, the signatures of their calls (Google's ``extra_content``), and marks of what is to be
+cached (``cache_control``).
 """
 
 from typing import Any, Literal

@@ -4,12 +4,12 @@ from typing import Final
 
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat import own_fields, unsupported
+from antiphon.execution.wire.dialect import OutboundEmbedding
 from antiphon.execution.wire.embedding import EmbeddingAbilities, EmbeddingRequest, dimensions_of, texts_of
 from antiphon.execution.wire.openai.embeddings import read_answer
+from antiphon.execution.wire.voyage import DIALECT
 
-__all__ = ["DIALECT", "encode_request", "read_answer"]
-
-DIALECT: Final = "voyage"
+__all__ = ["OUTBOUND_EMBEDDING", "encode_request", "read_answer"]
 
 
 def encode_request(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> bytes:
@@ -28,3 +28,6 @@ def encode_request(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> 
         **own_fields(request, DIALECT),
     }
     return reading.encode({name: value for name, value in told.items() if value is not None})
+
+
+OUTBOUND_EMBEDDING: Final = OutboundEmbedding("embeddings", encode_request, read_answer)
