@@ -26,7 +26,7 @@ ANTHROPIC: Final = Caller(
 )
 OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body: body + b"\n", "/api")
 JINA: Final = Caller(JINAS, render_rerank, render_rerank, lambda body: b"data: %b\n\n" % body, "/v1/rerank")
-COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body: b"data: %b\n\n" % body, "/v2")
+COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body: b"data: %b\n\n" % body, "/v2/rerank")
 CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, OLLAMA, JINA, COHERE)}
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = {
