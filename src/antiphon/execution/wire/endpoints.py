@@ -28,7 +28,7 @@ ANTHROPIC: Final = Caller(
 RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses")
 OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body, _: body + b"\n", "/api")
 JINA: Final = Caller(JINAS, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v1/rerank")
-COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v2")
+COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v2/rerank")
 CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, RESPONSES, OLLAMA, JINA, COHERE)}
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = {
