@@ -62,6 +62,9 @@ class GeminiProvider:
 
 
 class _Plugin:
+    title = "Google Gemini"
+    documentation = "https://ai.google.dev/api"
+    url = "https://generativelanguage.googleapis.com/v1beta"
     abilities = Abilities(completions=False, logprobs=False)
     models_path = "models"
 

@@ -448,6 +448,8 @@ def shown(part: dict[str, Any]) -> dict[str, Any]:
     [
         ({"parallel_tool_calls": False, "tools": [FUNCTION]}, "parallel_tool_calls"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
+        ({"min_p": 0.1}, "min_p"),
+        ({"repetition_penalty": 1.1}, "repetition_penalty"),
         ({"frobnicate": 1}, "frobnicate"),
         ({"seed": 2**31}, "seed"),
         ({"stop": list("abcdef")}, "stop"),
