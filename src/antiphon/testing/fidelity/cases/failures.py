@@ -1,0 +1,175 @@
+"""Streams and answers that break off."""
+
+from antiphon.testing.fidelity.case import Case, Group, Scene
+from antiphon.testing.fidelity.checks import (
+    asked,
+    does_not_look_whole,
+    error_event_says,
+    fails,
+    said_before,
+    says_or_fails,
+    tells_error,
+)
+from antiphon.testing.fidelity.words.errors import told
+from antiphon.testing.fidelity.words.openai import ask, completion, delta, message, stream, streams, text
+from antiphon.testing.steps import Body, Comment, Cut, Delay, Event, Hang, Header, Raw, Status, Wire
+
+STREAM = Header("content-type", "text/event-stream")
+HALF = (delta(role="assistant", content=""), *text("half an", " answer"))
+SERVER_FAULTS = (500, 502, 503, 504)
+BEHIND_TEXT = (said_before("half an answer"), does_not_look_whole, tells_error)
+UNSAID = (does_not_look_whole, tells_error)
+SOON = Delay(0.1)
+"""So that what comes before is read before."""
+
+GROUP = Group(
+    name="fail",
+    title="Answers that break off",
+    about="Half an answer that looks whole is the worst of all: nobody notices. What had come is passed on, then the failure is told by an "
+    "event with an error, which clients raise, and no `[DONE]` follows. Before any text the status can still tell it.",
+    sources=(
+        "The official clients raise what an event tells under `error`: https://github.com/openai/openai-python, `_streaming.py`",
+        "RFC 9112, 8, incomplete messages: https://www.rfc-editor.org/rfc/rfc9112",
+    ),
+    cases=(
+        Case(
+            id="fail-cut",
+            right="The server closes the connection in the middle of its stream.",
+            body=stream(),
+            scene=streams(*HALF, SOON, Cut()),
+            checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-reset",
+            right="The server resets the connection in the middle of its stream.",
+            body=stream(),
+            scene=streams(*HALF, SOON, Cut(reset=True)),
+            checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-half-event",
+            right="The connection ends inside an event.",
+            body=stream(),
+            scene=streams(*HALF, Body(b'data: {"id":"chatcmpl-fidelity","choices":[{"index":0,"del'), SOON, Cut()),
+            checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-no-finish",
+            right="The stream ends in good order as HTTP, with neither a reason for the end nor `[DONE]`.",
+            body=stream(),
+            scene=streams(*HALF),
+            checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-no-finish-close",
+            right="The same where the end of the connection is the end of the stream.",
+            body=stream(),
+            scene=streams(*HALF, wire=Wire(framing="close")),
+            checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-bad-chunk",
+            right="The framing of the server's stream breaks.",
+            body=stream(),
+            scene=streams(*HALF, SOON, Raw(b"zz\r\nnonsense\r\n")),
+            checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-silence",
+            right="A server that falls silent in the middle of its stream is given up. The gateway is set to wait for 5 s; within 25 s the caller "
+            "has to know.",
+            body=stream(),
+            scene=streams(*HALF, Hang()),
+            checks=BEHIND_TEXT,
+            limit=25.0,
+        ),
+        Case(
+            id="fail-told",
+            right="An error that the server tells inside its stream is told.",
+            body=stream(),
+            scene=streams(*HALF, Event(told("The engines are on fire."))),
+            checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-told-words",
+            right="And its words arrive.",
+            body=stream(),
+            scene=streams(*HALF, Event(told("The engines are on fire."))),
+            checks=(*BEHIND_TEXT, error_event_says("The engines are on fire.")),
+        ),
+        Case(
+            id="fail-told-first",
+            right="The same before any text.",
+            body=stream(),
+            scene=streams(Event(told("The engines are on fire."))),
+            checks=UNSAID,
+        ),
+        Case(
+            id="fail-once",
+            right="A stream that had begun is not begun again with the same server.",
+            body=stream(),
+            scene=streams(*HALF, SOON, Cut(reset=True)),
+            checks=(*BEHIND_TEXT, asked(1)),
+        ),
+        Case(
+            id="fail-head",
+            right="The connection ends behind the head of a stream.",
+            body=stream(),
+            scene=streams(Status(200), STREAM, Comment(), SOON, Cut()),
+            checks=UNSAID,
+        ),
+        Case(
+            id="fail-nothing",
+            right="The connection ends before there is any answer to a stream.",
+            body=stream(),
+            scene=streams(Cut()),
+            checks=UNSAID,
+        ),
+        Case(
+            id="fail-nonsense",
+            right="What comes is no HTTP at all.",
+            body=stream(),
+            scene=streams(Raw(b"SSH-2.0-OpenSSH_9.6\r\n")),
+            checks=UNSAID,
+        ),
+        Case(
+            id="fail-one-piece",
+            right="A server that answers a stream in one piece: the caller gets the text as a stream, or an error, but not nothing.",
+            body=stream(),
+            scene=Scene((Body(completion({"index": 0, "message": message("All of it."), "finish_reason": "stop"})),)),
+            checks=(says_or_fails("All of it."),),
+        ),
+        Case(
+            id="fail-whole-nothing",
+            right="The connection ends before there is any answer in one piece.",
+            body=ask(),
+            scene=streams(Cut()),
+            checks=(fails(*SERVER_FAULTS),),
+        ),
+        Case(
+            id="fail-whole-short",
+            right="An answer in one piece that is shorter than its length says is an error.",
+            body=ask(),
+            scene=streams(
+                Status(200), Header("content-type", "application/json"), Header("content-length", "500"), Body('{"id":"c'), SOON, Cut()
+            ),
+            checks=(fails(*SERVER_FAULTS),),
+        ),
+        Case(
+            id="fail-whole-reset",
+            right="So is one whose connection is reset in the middle.",
+            body=ask(),
+            scene=streams(
+                Header("content-type", "application/json"), Header("content-length", "500"), Body('{"id":"c'), SOON, Cut(reset=True)
+            ),
+            checks=(fails(*SERVER_FAULTS),),
+        ),
+        Case(
+            id="fail-whole-nonsense",
+            right="What comes in place of an answer in one piece is no HTTP at all.",
+            body=ask(),
+            scene=streams(Raw(b"SSH-2.0-OpenSSH_9.6\r\n")),
+            checks=(fails(*SERVER_FAULTS),),
+        ),
+    ),
+)
