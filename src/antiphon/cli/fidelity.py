@@ -30,11 +30,14 @@ class FidelityOptions(msgspec.Struct, frozen=True):
     gateway: Annotated[str | None, typer.Option("--gateway", help="URL of the gateway: its root or its /v1.")] = None
     own: Annotated[bool, typer.Option("--self", help="Start a server of our own first, and look at that.")] = False
     mock_port: Annotated[
-        int, typer.Option("--mock-port", min=0, max=65535, help="Port of the scripted servers, to which the gateway sends its models.")
+        int,
+        typer.Option("--mock-port", min=0, max=65535, help="Port of the scripted servers, to which the gateway sends its models."),
     ] = DEFAULT_PORT
     key: Annotated[
         str,
-        typer.Option("--key", envvar="ANTIPHON_API_KEY", help="Key for the gateway. Other users can see a key on the command line."),
+        typer.Option(
+            "--key", envvar="ANTIPHON_API_KEY", help="Key for the gateway. Other users can see a key on the command line."
+        ),
     ] = "sk-fidelity"
     model: Annotated[str, typer.Option("--model", help="The gateway's name for the model behind OpenAI's protocol.")] = (
         "fidelity-openai"
@@ -60,8 +63,9 @@ class FidelityOptions(msgspec.Struct, frozen=True):
 def fidelity(options: FidelityOptions) -> None:
     """See whether a gateway passes on exactly what model and caller say: streams, tools, usage, errors, cuts and more.
 
-    The gateway must send the model fidelity-openai to the scripted server that this command starts, and may send fidelity-anthropic
-    there too; --print-config shows how. The exit code is 0 where all cases were passed, 1 where not, 2 where they could not be played.
+    The gateway must send the model fidelity-openai to the scripted server that this command starts, and may send
+    fidelity-anthropic there too; --print-config shows how. The exit code is 0 where all cases were passed, 1 where not,
+    2 where they could not be played.
     """
     try:
         if options.list_cases:

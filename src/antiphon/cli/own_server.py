@@ -29,10 +29,12 @@ def own_server(configuration: str) -> Iterator[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
         command = [sys.executable, "-m", "antiphon", "serve", "--config", str(file), "--port", "0", "--no-local"]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True) as server:
+            said = _Said(server)
             try:
-                yield _Said(server).url()
+                yield said.url()
             finally:
                 server.terminate()
+                said.end()
 
 
 class _Said:
@@ -43,7 +45,8 @@ class _Said:
         self._lines: list[str] = []
         self._url = ""
         self._known = threading.Event()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def url(self) -> str:
         """Where it serves. Raises SetupError where it does not."""
@@ -53,6 +56,10 @@ class _Said:
                 f"the server did not start: {' '.join(self._lines[-5:])}", remedy='see what "antiphon doctor" says of this machine'
             )
         return self._url
+
+    def end(self) -> None:
+        """Hear it out."""
+        self._listener.join(PATIENCE)
 
     def _listen(self) -> None:
         assert self._server.stderr is not None

@@ -67,6 +67,7 @@ class Call:
         self._status = 0
         self._headers: Headers = ()
         self._fault = ""
+        self._late = False
         self._over = asyncio.Event()
         self._come = asyncio.Event()
         origin = gateway.origin
@@ -82,9 +83,10 @@ class Call:
             async with asyncio.timeout(self._limit):
                 await self._over.wait()
         except TimeoutError:
-            self._fault = f"it was not complete within {self._limit:g} s"
+            self._fault, self._late = f"it was not complete within {self._limit:g} s", True
+            self._exchange.cancel()
         await self.close()
-        return Answer(self._status, self._headers, bytes(self.body), self._fault)
+        return Answer(self._status, self._headers, bytes(self.body), self._fault, late=self._late)
 
     async def until(self, enough: Callable[[bytearray], bool]) -> bool:
         """Whether so much of the answer comes within the limit."""
@@ -127,8 +129,7 @@ class Call:
         self._end()
 
     def broken(self, error: AntiphonError) -> None:
-        if not self._over.is_set():
-            self._fault = error.message
+        self._fault = error.message
         self._end()
 
     def _end(self) -> None:

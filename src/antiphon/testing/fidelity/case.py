@@ -35,9 +35,7 @@ class Route(msgspec.Struct, frozen=True):
     """A gateway may leave it out."""
 
 
-CHAT = Route(
-    "chat", "Chat completions", "/v1/chat/completions", "openai", "/v1/chat/completions", optional=False
-)
+CHAT = Route("chat", "Chat completions", "/v1/chat/completions", "openai", "/v1/chat/completions", optional=False)
 COMPLETIONS = Route("completions", "Completions", "/v1/completions", "openai", "/v1/completions")
 EMBEDDINGS = Route("embeddings", "Embeddings", "/v1/embeddings", "openai", "/v1/embeddings")
 CHAT_ON_ANTHROPIC = Route(

@@ -52,6 +52,7 @@ model_list:
       api_key: sk-upstream
       stream_timeout: {SILENCE}
       max_retries: 0
+      allowed_openai_params: [user, verbosity]
   - model_name: fidelity-anthropic
     litellm_params:
       model: anthropic/claude-sonnet-4-20250514
@@ -62,6 +63,7 @@ model_list:
 litellm_settings:
   num_retries: 0
   drop_params: false
+  use_chat_completions_url_for_anthropic_messages: true
 router_settings:
   num_retries: 0
   disable_cooldowns: true

@@ -24,11 +24,21 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes = b""
     fault: str = ""
     """What broke it off; empty where it ended as HTTP wants it."""
+    late: bool = False
+    """Its end was waited for in vain."""
 
     def header(self, name: str) -> str:
         """The first field of that name, empty where there is none."""
         wanted = name.lower().encode()
         return next((value.decode("latin-1") for key, value in self.headers if key.lower() == wanted), "")
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """How long a small question beside a case waited for its answer."""
+
+    seconds: float
+    fault: str = ""
+    """What came in place of an answer; empty where it was answered."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -49,8 +59,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """Seconds from the caller's leaving until the last of the server's connections was closed; None: they were not."""
     held_back: bool = False
     """The caller did not get in time what the server had said."""
-    waits: tuple[float, ...] = ()
-    """Seconds that small questions beside it took to be answered."""
+    waits: tuple[Wait, ...] = ()
+    """Of the small questions beside it."""
 
     @property
     def request(self) -> Any:
@@ -82,6 +92,7 @@ def decoded(body: bytes, what: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value, short enough to be read."""
+    """A value, short enough to be read, on one line."""
     text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode()
+    text = text.replace("\r", "\\r").replace("\n", "\\n")
     return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]} ... {text[-SHOWN // 2 :]} ({len(text)} characters)"

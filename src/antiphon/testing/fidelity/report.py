@@ -32,7 +32,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def lines(report: Report, groups: Sequence[Group], missing: Sequence[tuple[Route, int]] = ()) -> Iterator[str]:
-    """The report for people: a score for each group, and each miss with its reason. ``missing``: what the gateway does not offer."""
+    """The report for people: a score for each group, each miss with its reason, and what the gateway does not offer."""
     results = {result.id: result for result in report.cases}
     for group in groups:
         played = [results[case.id] for case in group.cases if case.id in results]

@@ -3,6 +3,7 @@
 import email.utils
 import re
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -30,12 +31,22 @@ class Play:
         self.number = secrets.token_hex(6)
         self.asked: list[RecordedRequest] = []
         self.held_back = False
+        self._was_asked = threading.Event()
         self._gates = {act.text.encode(): Gate() for act in case.scene.acts if isinstance(act, Until)}
 
     @property
     def mark(self) -> bytes:
         """What stands in its request in place of ``MARK``."""
         return f"[[fidelity:{self.case.id}:{self.number}]]".encode()
+
+    def note(self, request: RecordedRequest) -> None:
+        """The server was asked."""
+        self.asked.append(request)
+        self._was_asked.set()
+
+    def wait_asked(self, within: float) -> bool:
+        """Whether the server is asked within so many seconds. It blocks."""
+        return self._was_asked.wait(within)
 
     @property
     def waits(self) -> bool:
@@ -151,7 +162,7 @@ class Stage:
         play = self._plays.get(marks[-1]) if marks else None
         if play is None:
             return Script(refuse(400, "this request holds the mark of no case that is being played", "no_case"))
-        play.asked.append(request)
+        play.note(request)
         return play.script(request)
 
 

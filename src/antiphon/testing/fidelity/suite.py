@@ -3,11 +3,12 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from antiphon.core.errors import SetupError, Unauthenticated, UpstreamUnreachable
 from antiphon.testing.fidelity.caller import Call, Gateway, Request
-from antiphon.testing.fidelity.case import CHAT, Beside, Case, Crowd, Leave, Route
-from antiphon.testing.fidelity.outcome import Answer, Miss, Outcome, miss
+from antiphon.testing.fidelity.case import Beside, Case, Crowd, Leave, Route
+from antiphon.testing.fidelity.outcome import Answer, Miss, Outcome, Wait, miss
 from antiphon.testing.fidelity.report import Report, Result
 from antiphon.testing.fidelity.stage import Play, Stage, seconds_to_close
 from antiphon.testing.fidelity.words import openai
@@ -16,7 +17,7 @@ AT_ONCE = 4
 """Cases played at one time."""
 PATIENCE = 5.0
 """Seconds that the model's server waits for the caller to have what it has said."""
-WATCHED = 3.0
+WATCHED = 4.0
 """Seconds for which the model's server is watched behind a caller's leaving."""
 SETTLED = 1.0
 """Seconds behind that in which the model's server must not be asked again."""
@@ -35,17 +36,22 @@ class Suite:
         self._stage = stage
 
     async def greet(self) -> None:
-        """Ask a small question. Raises SetupError, Unauthenticated or UpstreamUnreachable where the suite cannot run against this gateway."""
+        """Ask a small question.
+
+        Raises SetupError, Unauthenticated or UpstreamUnreachable where the suite cannot run against this gateway.
+        """
         answer, play = await self._ask(SMALL)
         url, model = self.gateway.url, self.gateway.model
         if not answer.status:
-            raise UpstreamUnreachable(f"no gateway answers at {url}: {answer.fault}", remedy="start it, or name another with --gateway")
+            raise UpstreamUnreachable(
+                f"no gateway answers at {url}: {answer.fault}", remedy="start it, or name another with --gateway"
+            )
         if answer.status == 401 and not play.asked:
             raise Unauthenticated(f"the gateway at {url} refuses the key", remedy="give one that it knows with --key")
         if not play.asked:
-            shown = Outcome(answer=answer).summary
+            told = f"it answered {Outcome(answer=answer).summary}"
             raise SetupError(
-                f'the gateway at {url} does not send the model "{model}" to port {self._stage.port} of this machine; it answered {shown}',
+                f'the gateway at {url} does not send the model "{model}" to port {self._stage.port} of this machine; {told}',
                 remedy='configure it as "antiphon fidelity --print-config NAME" shows, or name its model with --model',
             )
 
@@ -85,6 +91,8 @@ class Suite:
         play = self._stage.open(case)
         try:
             outcome = await self._behave(case, play)
+            if outcome.answer.late:
+                miss(f"the answer was not complete within {case.limit:g} s; the gateway answered {outcome.summary}")
             for check in case.checks:
                 check(outcome)
         except Miss as why:
@@ -131,7 +139,7 @@ class Suite:
             if not await call.until(lambda body: after in body):
                 summary = Outcome(answer=await call.leave()).summary
                 miss(f'the answer never came to "{leave.after}", where the caller wanted to leave; the gateway answered {summary}')
-        elif not await self._was_asked(play, case.limit):
+        elif not await asyncio.to_thread(play.wait_asked, case.limit):
             summary = Outcome(answer=await call.leave()).summary
             miss(f"the model's server was not asked; the gateway answered {summary}")
         left_at = time.monotonic()
@@ -160,26 +168,19 @@ class Suite:
         await asyncio.sleep(max(0.0, left_at + SETTLED - time.monotonic()))
         return closed_after
 
-    async def _was_asked(self, play: Play, limit: float) -> bool:
-        deadline = time.monotonic() + limit
-        while not play.asked and time.monotonic() < deadline:
-            await asyncio.sleep(0.01)
-        return bool(play.asked)
-
-    async def _small_questions(self, meanwhile: "asyncio.Future[object]") -> tuple[float, ...]:
+    async def _small_questions(self, meanwhile: "asyncio.Future[Any]") -> tuple[Wait, ...]:
         """How long small questions wait for their answers, asked one after another until something else is over."""
-        waits = []
+        waits: list[Wait] = []
         while not meanwhile.done() or not waits:
             began = time.monotonic()
             answer, _ = await self._ask(SMALL)
-            waits.append(time.monotonic() - began if answer.status == 200 and not answer.fault else float("inf"))
+            fault = "" if answer.status == 200 and not answer.fault else answer.fault or Outcome(answer=answer).summary
+            waits.append(Wait(time.monotonic() - began, fault))
             await asyncio.sleep(BETWEEN)
         return tuple(waits)
 
 
-def _outcome(
-    case: Case, play: Play, answer: Answer, *, closed_after: float | None = None, waits: tuple[float, ...] = ()
-) -> Outcome:
+def _outcome(case: Case, play: Play, answer: Answer, *, closed_after: float | None = None, waits: tuple[Wait, ...] = ()) -> Outcome:
     return Outcome(
         answer=answer,
         callers=case.route.callers,

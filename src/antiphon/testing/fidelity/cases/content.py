@@ -20,9 +20,9 @@ def _text(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def _arrives(id: str, right: str, *messages: dict[str, Any], **more: Any) -> Case:
+def _arrives(name: str, right: str, *messages: dict[str, Any], **more: Any) -> Case:
     return Case(
-        id=f"content-{id}",
+        id=f"content-{name}",
         right=right,
         body={"messages": list(messages), **more},
         scene=whole(),
@@ -33,8 +33,8 @@ def _arrives(id: str, right: str, *messages: dict[str, Any], **more: Any) -> Cas
 GROUP = Group(
     name="content",
     title="Parts of messages",
-    about="Texts, images, sounds and files in one message keep their order and every byte, and so do calls of tools and what they gave back. A "
-    "text, and a list that holds only that text, count as the same.",
+    about="Texts, images, sounds and files in one message keep their order and every byte, and so do calls of tools "
+    "and what they gave back. A text, and a list that holds only that text, count as the same.",
     sources=(
         "OpenAI API reference, `messages`: https://platform.openai.com/docs/api-reference/chat/create",
         "OpenAI guide, Images and vision: https://platform.openai.com/docs/guides/images-vision",
@@ -49,7 +49,9 @@ GROUP = Group(
             user([{"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}}]),
         ),
         _arrives(
-            "images", "Texts and images in turn keep their order.", user([_text("One:"), IMAGE, _text("two:"), DATA_IMAGE, _text("which?")])
+            "images",
+            "Texts and images in turn keep their order.",
+            user([_text("One:"), IMAGE, _text("two:"), DATA_IMAGE, _text("which?")]),
         ),
         _arrives("audio", "A sound.", user([{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}])),
         _arrives(
@@ -57,7 +59,12 @@ GROUP = Group(
             "A file.",
             user([{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjQK"}}]),
         ),
-        _arrives("system-parts", "What the system says, in parts.", {"role": "system", "content": [_text("Be "), _text("brief.")]}, user()),
+        _arrives(
+            "system-parts",
+            "What the system says, in parts.",
+            {"role": "system", "content": [_text("Be "), _text("brief.")]},
+            user(),
+        ),
         _arrives(
             "calls",
             "Calls of an earlier answer and what the tools gave back, with their ids and to the letter.",

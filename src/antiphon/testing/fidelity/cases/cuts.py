@@ -12,12 +12,12 @@ RIGHT: tuple[Check, ...] = (says(WHOLE), finishes("stop"), ends_with_done)
 STREAM = Header("content-type", "text/event-stream")
 
 
-def _cut(id: str, right: str, wire: Wire, *acts: Act) -> Case:
-    return Case(id=id, right=right, body=stream(), scene=Scene(acts or EVENTS, wire), checks=RIGHT)
+def _cut(name: str, right: str, wire: Wire, *acts: Act) -> Case:
+    return Case(id=name, right=right, body=stream(), scene=Scene(acts or EVENTS, wire), checks=RIGHT)
 
 
-def _written(id: str, right: str, raw: bytes, wire: Wire = Wire(framing="chunked")) -> Case:
-    return Case(id=id, right=right, body=stream(), scene=Scene((STREAM, Body(raw)), wire), checks=RIGHT)
+def _written(name: str, right: str, raw: bytes) -> Case:
+    return Case(id=name, right=right, body=stream(), scene=Scene((STREAM, Body(raw)), Wire(framing="chunked")), checks=RIGHT)
 
 
 def _raw(newline: str = "\n") -> bytes:
@@ -32,8 +32,8 @@ def _spread(raw: bytes) -> bytes:
 GROUP = Group(
     name="cut",
     title="Cuts of the network",
-    about="A stream is bytes until it is put together. A read may end inside a character, inside a line end or between two events, and "
-    "events may be written in every way that the standard allows.",
+    about="A stream is bytes until it is put together. A read may end inside a character, inside a line end or "
+    "between two events, and events may be written in every way that the standard allows.",
     sources=(
         "WHATWG HTML, Server-sent events, 9.2.5 and 9.2.6: https://html.spec.whatwg.org/multipage/server-sent-events.html",
         "RFC 9112, HTTP/1.1, sections 6 and 7: https://www.rfc-editor.org/rfc/rfc9112",
@@ -72,7 +72,9 @@ GROUP = Group(
         _written("cut-lines", "The data of an event may stand on several lines.", _spread(_raw())),
         _written("cut-bom", "A byte order mark before the stream is no part of it.", b"\xef\xbb\xbf" + _raw()),
         _written("cut-cr", "CR alone ends a line too.", _raw("\r")),
-        _written("cut-last-line", "A complete answer is complete without the empty line behind `[DONE]`.", _raw().removesuffix(b"\n\n")),
+        _written(
+            "cut-last-line", "A complete answer is complete without the empty line behind `[DONE]`.", _raw().removesuffix(b"\n\n")
+        ),
         _written(
             "cut-tail",
             "Behind the last event there may be comments and blank lines.",
@@ -83,7 +85,7 @@ GROUP = Group(
             right="The arguments of a call survive being cut byte by byte.",
             body=stream(),
             scene=streamed(
-                call(0, "", name="greet", id="call_1"),
+                call(0, "", name="greet", call_id="call_1"),
                 call(0, '{"to":"世'),
                 call(0, '界","with":"🎼\\n"}'),
                 finish="tool_calls",

@@ -25,8 +25,9 @@ def _packed(vector: list[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
 
 
-def _case(id: str, right: str, scene: Scene, *checks: Check, input: Any = f"A sentence. {MARK}", **more: Any) -> Case:
-    return Case(id=f"embed-{id}", right=right, route=EMBEDDINGS, body={"input": input, **more}, scene=scene, checks=checks)
+def _case(name: str, right: str, scene: Scene, *checks: Check, **fields: Any) -> Case:
+    body = {"input": f"A sentence. {MARK}", **fields}
+    return Case(id=f"embed-{name}", right=right, route=EMBEDDINGS, body=body, scene=scene, checks=checks)
 
 
 GROUP = Group(
@@ -96,7 +97,12 @@ GROUP = Group(
             input=[*(f"Input {at}." for at in range(199)), MARK],
         ),
         _case("usage", "The usage is told.", _vectors(ONE), embeds(ONE), tells(usage=USAGE)),
-        _case("object", "The answer is a list of embeddings.", _vectors(ONE), tells(object="list", data=[{"object": "embedding", "index": 0}])),
+        _case(
+            "object",
+            "The answer is a list of embeddings.",
+            _vectors(ONE),
+            tells(object="list", data=[{"object": "embedding", "index": 0}]),
+        ),
         _case(
             "error",
             "An error of the model's server arrives with its status and words.",

@@ -19,10 +19,10 @@ def _bare(status: int, *acts: Act) -> Scene:
 ERRORS = Group(
     name="error",
     title="Errors",
-    about="Programs decide by status and code whether to try again, to shorten the question or to give up, and people read the message. So "
-    "what the model's server said has to arrive, and what goes wrong without its words has to be told in the documented shape. A status of "
-    "500 and more may become another one of those; credentials of the gateway are its own business, so a 401 or 403 of the server may become "
-    "any error.",
+    about="Programs decide by status and code whether to try again, to shorten the question or to give up, and "
+    "people read the message. So what the model's server said has to arrive, and what goes wrong without its "
+    "words has to be told in the documented shape. A status of 500 and more may become another one of those; "
+    "credentials of the gateway are its own business, so a 401 or 403 of the server may become any error.",
     sources=(
         "OpenAI guide, Error codes: https://platform.openai.com/docs/guides/error-codes",
         "The error object {message, type, param, code}: https://github.com/openai/openai-openapi, schema `Error`",
@@ -88,21 +88,21 @@ ERRORS = Group(
             id="error-429",
             right="A 429 is a 429.",
             body=ask(),
-            scene=refusal(429, "Slow down.", type="requests", code="rate_limit_exceeded"),
+            scene=refusal(429, "Slow down.", kind="requests", code="rate_limit_exceeded"),
             checks=(fails(429), error_says("Slow down.")),
         ),
         Case(
             id="error-429-stream",
             right="The same where a stream was asked for.",
             body=stream(),
-            scene=refusal(429, "Slow down.", type="requests", code="rate_limit_exceeded"),
+            scene=refusal(429, "Slow down.", kind="requests", code="rate_limit_exceeded"),
             checks=(fails(429), error_says("Slow down.")),
         ),
         Case(
             id="error-429-quota",
             right="`insufficient_quota`, at which it makes no sense to try again, can be told from a rate limit.",
             body=ask(),
-            scene=refusal(429, "You exceeded your quota.", type="insufficient_quota", code="insufficient_quota"),
+            scene=refusal(429, "You exceeded your quota.", kind="insufficient_quota", code="insufficient_quota"),
             checks=(fails(429), error_has(code="insufficient_quota")),
         ),
         Case(
@@ -116,21 +116,21 @@ ERRORS = Group(
             id="error-500",
             right="A 500 is an error of the server's side.",
             body=ask(),
-            scene=refusal(500, WORDS, type="server_error"),
+            scene=refusal(500, WORDS, kind="server_error"),
             checks=(fails(*SERVER_FAULTS), error_says(WORDS)),
         ),
         Case(
             id="error-503",
             right="A 503 is an error of the server's side.",
             body=ask(),
-            scene=refusal(503, WORDS, type="server_error"),
+            scene=refusal(503, WORDS, kind="server_error"),
             checks=(fails(*SERVER_FAULTS), error_says(WORDS)),
         ),
         Case(
             id="error-503-stream",
             right="The same where a stream was asked for.",
             body=stream(),
-            scene=refusal(503, WORDS, type="server_error"),
+            scene=refusal(503, WORDS, kind="server_error"),
             checks=(fails(*SERVER_FAULTS), error_says(WORDS)),
         ),
         Case(
@@ -177,10 +177,12 @@ ERRORS = Group(
         ),
         Case(
             id="error-flat",
-            right="An error object without `error` around it, as older servers of open models answer, gets it, and its words arrive.",
+            right="An error object without `error` around it, as older servers of open models answer, gets it, and "
+            "its words arrive.",
             body=ask(),
             scene=_bare(
-                400, Body({"object": "error", "message": "prompt is too long", "type": "BadRequestError", "param": None, "code": 400})
+                400,
+                Body({"object": "error", "message": "prompt is too long", "type": "BadRequestError", "param": None, "code": 400}),
             ),
             checks=(fails(400), error_says("prompt is too long")),
         ),
@@ -239,8 +241,8 @@ ERRORS = Group(
 RETRY = Group(
     name="retry",
     title="When to try again",
-    about="`retry-after` of the model's server is a promise; a caller that does not get it tries too early or too late. It may be seconds or "
-    "a date, and may be passed on as either.",
+    about="`retry-after` of the model's server is a promise; a caller that does not get it tries too early or too "
+    "late. It may be seconds or a date, and may be passed on as either.",
     sources=(
         "RFC 9110, 10.2.3, Retry-After: https://www.rfc-editor.org/rfc/rfc9110#field.retry-after",
         "OpenAI guide, Rate limits: https://platform.openai.com/docs/guides/rate-limits",
@@ -278,7 +280,7 @@ RETRY = Group(
             id="retry-503",
             right="Seconds with a 503 arrive.",
             body=ask(),
-            scene=refusal(503, WORDS, type="server_error", retry_after="3"),
+            scene=refusal(503, WORDS, kind="server_error", retry_after="3"),
             checks=(fails(*SERVER_FAULTS), retry_after(3)),
         ),
     ),

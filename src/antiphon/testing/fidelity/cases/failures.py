@@ -1,6 +1,6 @@
 """Streams and answers that break off."""
 
-from antiphon.testing.fidelity.case import Case, Group, Scene
+from antiphon.testing.fidelity.case import Case, Group, Scene, Until
 from antiphon.testing.fidelity.checks import (
     asked,
     does_not_look_whole,
@@ -17,16 +17,19 @@ from antiphon.testing.steps import Body, Comment, Cut, Delay, Event, Hang, Heade
 STREAM = Header("content-type", "text/event-stream")
 HALF = (delta(role="assistant", content=""), *text("half an", " answer"))
 SERVER_FAULTS = (500, 502, 503, 504)
-BEHIND_TEXT = (said_before("half an answer"), does_not_look_whole, tells_error)
+BEHIND_TEXT = (said_before("half an answer"), does_not_look_whole)
 UNSAID = (does_not_look_whole, tells_error)
+HEARD = Until("answer")
+"""What had been said before it breaks off has arrived: a reset takes away what nobody has read yet."""
 SOON = Delay(0.1)
-"""So that what comes before is read before."""
 
 GROUP = Group(
     name="fail",
     title="Answers that break off",
-    about="Half an answer that looks whole is the worst of all: nobody notices. What had come is passed on, then the failure is told by an "
-    "event with an error, which clients raise, and no `[DONE]` follows. Before any text the status can still tell it.",
+    about="Half an answer that looks whole is the worst of all: nobody notices. What had come is passed on, and no "
+    "`[DONE]` follows; the connection breaks off, or an event tells of the failure, which clients raise. The "
+    "cases whose name ends in `told` want that event, because only it can say what happened. Before any text "
+    "the status can still tell it.",
     sources=(
         "The official clients raise what an event tells under `error`: https://github.com/openai/openai-python, `_streaming.py`",
         "RFC 9112, 8, incomplete messages: https://www.rfc-editor.org/rfc/rfc9112",
@@ -36,21 +39,28 @@ GROUP = Group(
             id="fail-cut",
             right="The server closes the connection in the middle of its stream.",
             body=stream(),
-            scene=streams(*HALF, SOON, Cut()),
+            scene=streams(*HALF, HEARD, Cut()),
             checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-cut-told",
+            right="An event tells the caller that the server closed the connection.",
+            body=stream(),
+            scene=streams(*HALF, HEARD, Cut()),
+            checks=(*BEHIND_TEXT, tells_error),
         ),
         Case(
             id="fail-reset",
             right="The server resets the connection in the middle of its stream.",
             body=stream(),
-            scene=streams(*HALF, SOON, Cut(reset=True)),
+            scene=streams(*HALF, HEARD, Cut(reset=True)),
             checks=BEHIND_TEXT,
         ),
         Case(
             id="fail-half-event",
             right="The connection ends inside an event.",
             body=stream(),
-            scene=streams(*HALF, Body(b'data: {"id":"chatcmpl-fidelity","choices":[{"index":0,"del'), SOON, Cut()),
+            scene=streams(*HALF, Body(b'data: {"id":"chatcmpl-fidelity","choices":[{"index":0,"del'), HEARD, Cut()),
             checks=BEHIND_TEXT,
         ),
         Case(
@@ -59,6 +69,13 @@ GROUP = Group(
             body=stream(),
             scene=streams(*HALF),
             checks=BEHIND_TEXT,
+        ),
+        Case(
+            id="fail-no-finish-told",
+            right="An event tells the caller that the stream had no end.",
+            body=stream(),
+            scene=streams(*HALF),
+            checks=(*BEHIND_TEXT, tells_error),
         ),
         Case(
             id="fail-no-finish-close",
@@ -71,35 +88,43 @@ GROUP = Group(
             id="fail-bad-chunk",
             right="The framing of the server's stream breaks.",
             body=stream(),
-            scene=streams(*HALF, SOON, Raw(b"zz\r\nnonsense\r\n")),
+            scene=streams(*HALF, HEARD, Raw(b"zz\r\nnonsense\r\n")),
             checks=BEHIND_TEXT,
         ),
         Case(
             id="fail-silence",
-            right="A server that falls silent in the middle of its stream is given up. The gateway is set to wait for 5 s; within 25 s the caller "
-            "has to know.",
+            right="A server that falls silent in the middle of its stream is given up. The gateway is set to wait "
+            "for 5 s; within 25 s the caller has to know.",
             body=stream(),
             scene=streams(*HALF, Hang()),
             checks=BEHIND_TEXT,
             limit=25.0,
         ),
         Case(
-            id="fail-told",
-            right="An error that the server tells inside its stream is told.",
+            id="fail-silence-told",
+            right="An event tells the caller that the server fell silent.",
+            body=stream(),
+            scene=streams(*HALF, Hang()),
+            checks=(*BEHIND_TEXT, tells_error),
+            limit=25.0,
+        ),
+        Case(
+            id="fail-error",
+            right="A stream in which the server tells an error does not look whole.",
             body=stream(),
             scene=streams(*HALF, Event(told("The engines are on fire."))),
             checks=BEHIND_TEXT,
         ),
         Case(
-            id="fail-told-words",
-            right="And its words arrive.",
+            id="fail-error-told",
+            right="The server's error is told, in its words.",
             body=stream(),
             scene=streams(*HALF, Event(told("The engines are on fire."))),
-            checks=(*BEHIND_TEXT, error_event_says("The engines are on fire.")),
+            checks=(*BEHIND_TEXT, tells_error, error_event_says("The engines are on fire.")),
         ),
         Case(
-            id="fail-told-first",
-            right="The same before any text.",
+            id="fail-error-first",
+            right="An error that the server tells before any text is told, by the status or by an event.",
             body=stream(),
             scene=streams(Event(told("The engines are on fire."))),
             checks=UNSAID,
@@ -108,7 +133,7 @@ GROUP = Group(
             id="fail-once",
             right="A stream that had begun is not begun again with the same server.",
             body=stream(),
-            scene=streams(*HALF, SOON, Cut(reset=True)),
+            scene=streams(*HALF, HEARD, Cut(reset=True)),
             checks=(*BEHIND_TEXT, asked(1)),
         ),
         Case(
@@ -134,7 +159,8 @@ GROUP = Group(
         ),
         Case(
             id="fail-one-piece",
-            right="A server that answers a stream in one piece: the caller gets the text as a stream, or an error, but not nothing.",
+            right="A server that answers a stream in one piece: the caller gets the text as a stream, or an error, "
+            "but not nothing.",
             body=stream(),
             scene=Scene((Body(completion({"index": 0, "message": message("All of it."), "finish_reason": "stop"})),)),
             checks=(says_or_fails("All of it."),),
@@ -151,7 +177,12 @@ GROUP = Group(
             right="An answer in one piece that is shorter than its length says is an error.",
             body=ask(),
             scene=streams(
-                Status(200), Header("content-type", "application/json"), Header("content-length", "500"), Body('{"id":"c'), SOON, Cut()
+                Status(200),
+                Header("content-type", "application/json"),
+                Header("content-length", "500"),
+                Body('{"id":"c'),
+                SOON,
+                Cut(),
             ),
             checks=(fails(*SERVER_FAULTS),),
         ),

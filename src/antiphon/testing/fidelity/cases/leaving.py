@@ -1,18 +1,23 @@
 """Callers who leave."""
 
-from antiphon.testing.fidelity.case import Case, Crowd, Group, Leave, Until
+from antiphon.testing.fidelity.case import Act, Case, Crowd, Group, Leave, Until
 from antiphon.testing.fidelity.checks import asked, closed_soon, others_go_on
 from antiphon.testing.fidelity.words.openai import ask, delta, stream, streamed, streams, text
 from antiphon.testing.steps import Delay, Done, Hang, Header, Status
 
-SLOWLY = tuple(act for number in range(100) for act in (*text(f"piece {number}. "), Delay(0.05)))
+
+def _slowly(number: int) -> list[Act]:
+    return [*text(f"piece {number}. "), Delay(0.05)]
+
+
+SLOWLY = [act for number in range(100) for act in _slowly(number)]
 MEBIBYTE = 1 << 20
 
 GROUP = Group(
     name="leave",
     title="Callers who leave",
-    about="A model that goes on speaking to nobody costs money and a place. So the model's server must see within a second that the caller "
-    "has gone, whatever it is doing, and must not be asked again.",
+    about="A model that goes on speaking to nobody costs money and a place. So the model's server must see within "
+    "two seconds that the caller has gone, whatever it is doing, and must not be asked again.",
     sources=(
         "RFC 9112, 9.5, a server that detects that its client has gone: https://www.rfc-editor.org/rfc/rfc9112",
         "OpenAI guide, Streaming: the client closes the connection to stop: https://platform.openai.com/docs/guides/streaming-responses",
@@ -20,7 +25,7 @@ GROUP = Group(
     cases=(
         Case(
             id="leave-speaking",
-            right="The caller goes after 2 of 100 pieces, and the model's server sees it within a second.",
+            right="The caller goes after 2 of 100 pieces, and the model's server sees it within two seconds.",
             body=stream(),
             scene=streamed(*SLOWLY),
             caller=Leave("piece 1"),

@@ -44,7 +44,7 @@ from antiphon.testing.fidelity.words.openai import (
     whole,
     whole_call,
 )
-from antiphon.testing.steps import Cut, Delay, Done, Event, Hang, Wire
+from antiphon.testing.steps import Cut, Done, Event, Hang, Wire
 
 PARIS, ROME = {"city": "Paris"}, {"city": "Rome"}
 CACHED = {
@@ -74,14 +74,14 @@ TURNS = [
 ]
 
 
-def _case(id: str, right: str, body: Any, scene: Scene, *checks: Check, **more: Any) -> Case:
+def _case(name: str, right: str, body: Any, scene: Scene, *checks: Check, **more: Any) -> Case:
     return Case(
-        id=f"messages-{id}", right=right, route=MESSAGES, headers=anthropic.HEADERS, body=body, scene=scene, checks=checks, **more
+        id=f"messages-{name}", right=right, route=MESSAGES, headers=anthropic.HEADERS, body=body, scene=scene, checks=checks, **more
     )
 
 
-def _asks(id: str, right: str, check: Check, **fields: Any) -> Case:
-    return _case(id, right, ask(**fields), whole(), check, says("Here it is."))
+def _asks(name: str, right: str, check: Check, **fields: Any) -> Case:
+    return _case(name, right, ask(**fields), whole(), check, says("Here it is."))
 
 
 def _two_calls(*acts: Act) -> Scene:
@@ -91,8 +91,8 @@ def _two_calls(*acts: Act) -> Scene:
 GROUP = Group(
     name="messages",
     title="Anthropic's messages before OpenAI's API",
-    about="Callers speak Anthropic's dialect, the model's server OpenAI's. Streams are held to the order of events that Anthropic documents: "
-    "blocks one after another, counted from zero, each event named by its type.",
+    about="Callers speak Anthropic's dialect, the model's server OpenAI's. Streams are held to the order of events "
+    "that Anthropic documents: blocks one after another, counted from zero, each event named by its type.",
     sources=(
         "Anthropic, Create a Message: https://docs.anthropic.com/en/api/messages",
         "Anthropic, Streaming Messages: https://docs.anthropic.com/en/docs/build-with-claude/streaming",
@@ -111,7 +111,13 @@ GROUP = Group(
             says("first second"),
             not_held_back,
         ),
-        _case("cut", "A stream that comes byte by byte says the same.", stream(), streamed(*text(*TEXT), wire=Wire(write_size=1)), says("".join(TEXT))),
+        _case(
+            "cut",
+            "A stream that comes byte by byte says the same.",
+            stream(),
+            streamed(*text(*TEXT), wire=Wire(write_size=1)),
+            says("".join(TEXT)),
+        ),
         _case(
             "finish-length",
             "`length` is `max_tokens`.",
@@ -120,12 +126,14 @@ GROUP = Group(
             says("Once"),
             finishes("max_tokens"),
         ),
-        _case("finish-length-whole", "Also in one piece.", ask(), whole("Once", finish="length"), says("Once"), finishes("max_tokens")),
+        _case(
+            "finish-length-whole", "Also in one piece.", ask(), whole("Once", finish="length"), says("Once"), finishes("max_tokens")
+        ),
         _case(
             "tools",
             "A streamed call.",
             stream(tools=[anthropic.tool()]),
-            _two_calls(call(0, "", name="weather", id="call_1"), call(0, '{"city":'), call(0, '"Paris"}')),
+            _two_calls(call(0, "", name="weather", call_id="call_1"), call(0, '{"city":'), call(0, '"Paris"}')),
             calls(("weather", PARIS)),
             finishes("tool_use"),
         ),
@@ -135,9 +143,9 @@ GROUP = Group(
             stream(tools=[anthropic.tool()]),
             _two_calls(
                 *text("Let me see."),
-                call(0, "", name="weather", id="call_1"),
+                call(0, "", name="weather", call_id="call_1"),
                 call(0, '{"city":"Paris"}'),
-                call(1, "", name="weather", id="call_2"),
+                call(1, "", name="weather", call_id="call_2"),
                 call(1, '{"city":"Rome"}'),
             ),
             says("Let me see."),
@@ -149,8 +157,8 @@ GROUP = Group(
             "Two calls whose pieces are mixed come one after the other.",
             stream(tools=[anthropic.tool()]),
             _two_calls(
-                call(0, "", name="weather", id="call_1"),
-                call(1, "", name="weather", id="call_2"),
+                call(0, "", name="weather", call_id="call_1"),
+                call(1, "", name="weather", call_id="call_2"),
                 call(0, '{"city":'),
                 call(1, '{"city":"Rome"}'),
                 call(0, '"Paris"}'),
@@ -163,7 +171,8 @@ GROUP = Group(
             "Two complete calls without an index are two.",
             stream(tools=[anthropic.tool()]),
             _two_calls(
-                call(None, '{"city":"Paris"}', name="weather", id="call_1"), call(None, '{"city":"Rome"}', name="weather", id="call_2")
+                call(None, '{"city":"Paris"}', name="weather", call_id="call_1"),
+                call(None, '{"city":"Rome"}', name="weather", call_id="call_2"),
             ),
             calls(("weather", PARIS), ("weather", ROME)),
             own_ids,
@@ -174,9 +183,9 @@ GROUP = Group(
             stream(tools=[anthropic.tool()]),
             _two_calls(
                 *text("One "),
-                call(0, '{"city":"Paris"}', name="weather", id="call_1"),
+                call(0, '{"city":"Paris"}', name="weather", call_id="call_1"),
                 *text("two."),
-                call(0, '{"city":"Rome"}', name="weather", id="call_2"),
+                call(0, '{"city":"Rome"}', name="weather", call_id="call_2"),
             ),
             says("One two."),
             calls(("weather", PARIS), ("weather", ROME)),
@@ -200,7 +209,12 @@ GROUP = Group(
         ),
         _case("usage", "The usage of an answer in one piece.", ask(), whole(), counts(input_tokens=11, output_tokens=5)),
         _case(
-            "usage-stream", "The usage of a stream.", stream(), streamed(*text("Once")), counts(output_tokens=5), counts(input_tokens=11)
+            "usage-stream",
+            "The usage of a stream.",
+            stream(),
+            streamed(*text("Once")),
+            counts(output_tokens=5),
+            counts(input_tokens=11),
         ),
         _case(
             "usage-cached",
@@ -225,16 +239,22 @@ GROUP = Group(
             says("Once"),
             finishes("end_turn"),
         ),
-        _asks("system", "What the system says becomes a message.", sent_messages({"role": either("system", "developer"), "content": "Be brief."}, user()), system="Be brief."),
+        _asks(
+            "system",
+            "What the system says becomes a message.",
+            sent_messages({"role": either("system", "developer"), "content": "Be brief."}, user()),
+            system="Be brief.",
+        ),
         _asks(
             "system-blocks",
             "Also where it says it in blocks.",
             sent_texts(either("system", "developer"), "Be brief.", "Be kind."),
-            system=[{"type": "text", "text": "Be brief."}, {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
+            system=[
+                {"type": "text", "text": "Be brief."},
+                {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}},
+            ],
         ),
-        _asks(
-            "max-tokens", "`max_tokens` arrives.", sent_either({"max_tokens": 100}, {"max_completion_tokens": 100})
-        ),
+        _asks("max-tokens", "`max_tokens` arrives.", sent_either({"max_tokens": 100}, {"max_completion_tokens": 100})),
         _asks("sampling", "`temperature` and `top_p` arrive.", sent(temperature=0, top_p=0.5), temperature=0, top_p=0.5),
         _case("top-k", "`top_k` arrives, or is refused by name.", ask(top_k=5), whole(), sent_or_refused("top_k", 5)),
         _asks("stop", "`stop_sequences` arrive as `stop`.", sent(stop=either(["END", "。"])), stop_sequences=["END", "。"]),
@@ -255,7 +275,13 @@ GROUP = Group(
             ),
             tools=[anthropic.tool()],
         ),
-        _asks("choice-any", "`tool_choice: any` is `required`.", sent(tool_choice="required"), tools=[anthropic.tool()], tool_choice={"type": "any"}),
+        _asks(
+            "choice-any",
+            "`tool_choice: any` is `required`.",
+            sent(tool_choice="required"),
+            tools=[anthropic.tool()],
+            tool_choice={"type": "any"},
+        ),
         _asks(
             "choice-tool",
             "A tool that must be used arrives by name.",
@@ -263,7 +289,13 @@ GROUP = Group(
             tools=[anthropic.tool()],
             tool_choice={"type": "tool", "name": "weather"},
         ),
-        _asks("choice-none", "`tool_choice: none` arrives.", sent(tool_choice="none"), tools=[anthropic.tool()], tool_choice={"type": "none"}),
+        _asks(
+            "choice-none",
+            "`tool_choice: none` arrives.",
+            sent(tool_choice="none"),
+            tools=[anthropic.tool()],
+            tool_choice={"type": "none"},
+        ),
         _asks(
             "parallel",
             "`disable_parallel_tool_use` is `parallel_tool_calls: false`.",
@@ -335,7 +367,7 @@ GROUP = Group(
             "error-500",
             "A 500 is an error of the server's side.",
             ask(),
-            refusal(500, "Broken.", type="server_error"),
+            refusal(500, "Broken.", kind="server_error"),
             fails(500, 502, 503, 504, 529),
         ),
         _case(
@@ -349,32 +381,36 @@ GROUP = Group(
         ),
         _case(
             "fail-cut",
-            "A stream that is cut ends in an event `error`, without `message_stop`.",
+            "A stream that is cut does not end in `message_stop`.",
             stream(),
-            streams(*HALF, Delay(0.1), Cut(reset=True)),
+            streams(*HALF, Until("answer"), Cut(reset=True)),
             said_before("half an answer"),
             does_not_look_whole,
-            tells_error,
         ),
         _case(
             "fail-no-finish",
-            "So does one that ends without a reason for its end.",
+            "Nor does one that ends without a reason for its end.",
             stream(),
             streams(*HALF),
             said_before("half an answer"),
             does_not_look_whole,
-            tells_error,
         ),
         _case(
             "leave",
-            "The model's server sees within a second that the caller has left.",
+            "The model's server sees within two seconds that the caller has left.",
             stream(),
             streams(*text("one", " two"), Hang()),
             closed_soon,
             asked(1),
             caller=Leave("two"),
         ),
-        _case("no-messages", "A request without messages is refused in Anthropic's shape.", {"max_tokens": 9, "metadata": {"user_id": MARK}}, whole(), fails(400, 422)),
+        _case(
+            "no-messages",
+            "A request without messages is refused in Anthropic's shape.",
+            {"max_tokens": 9, "metadata": {"user_id": MARK}},
+            whole(),
+            fails(400, 422),
+        ),
         _case(
             "stream-stop",
             "A stream ends in `message_stop`, and has told its reason before.",

@@ -31,8 +31,8 @@ def _ask(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"messages": list(messages) or [user()], **more}
 
 
-def _case(id: str, right: str, body: Any, scene: Scene, *checks: Check, **more: Any) -> Case:
-    return Case(id=f"ollama-{id}", right=right, route=OLLAMA, body=body, scene=scene, checks=checks, **more)
+def _case(name: str, right: str, body: Any, scene: Scene, *checks: Check, **more: Any) -> Case:
+    return Case(id=f"ollama-{name}", right=right, route=OLLAMA, body=body, scene=scene, checks=checks, **more)
 
 
 GROUP = Group(
@@ -42,7 +42,14 @@ GROUP = Group(
     sources=("Ollama, API, Generate a chat completion: https://github.com/ollama/ollama/blob/main/docs/api.md",),
     cases=(
         _case("whole", "Text in one piece.", _ask(stream=False), whole(), says("Here it is."), finishes("stop")),
-        _case("stream", "Without `stream` an answer is streamed, and its last line alone is done.", _ask(), streamed(*text(*TEXT)), says("".join(TEXT)), finishes("stop")),
+        _case(
+            "stream",
+            "Without `stream` an answer is streamed, and its last line alone is done.",
+            _ask(),
+            streamed(*text(*TEXT)),
+            says("".join(TEXT)),
+            finishes("stop"),
+        ),
         _case(
             "stream-at-once",
             "Text is passed on while the model is still speaking.",
@@ -51,8 +58,21 @@ GROUP = Group(
             says("first second"),
             not_held_back,
         ),
-        _case("cut", "A stream that comes byte by byte says the same.", _ask(), streamed(*text(*TEXT), wire=Wire(write_size=1)), says("".join(TEXT))),
-        _case("length", "The reason `length` arrives.", _ask(), streamed(*text("Once"), finish="length"), says("Once"), finishes("length")),
+        _case(
+            "cut",
+            "A stream that comes byte by byte says the same.",
+            _ask(),
+            streamed(*text(*TEXT), wire=Wire(write_size=1)),
+            says("".join(TEXT)),
+        ),
+        _case(
+            "length",
+            "The reason `length` arrives.",
+            _ask(),
+            streamed(*text("Once"), finish="length"),
+            says("Once"),
+            finishes("length"),
+        ),
         _case(
             "tools",
             "A call, whose arguments are an object.",
@@ -64,11 +84,18 @@ GROUP = Group(
             "tools-stream",
             "A streamed call comes whole.",
             _ask(tools=[tool()]),
-            streamed(call(0, "", name="weather", id="call_1"), call(0, '{"city":'), call(0, '"Paris"}'), finish="tool_calls"),
+            streamed(call(0, "", name="weather", call_id="call_1"), call(0, '{"city":'), call(0, '"Paris"}'), finish="tool_calls"),
             calls(("weather", PARIS)),
         ),
         _case("usage", "The last line counts tokens.", _ask(), streamed(*text("Once")), counts(prompt_eval_count=11, eval_count=5)),
-        _case("thinking", "Reasoning comes as `thinking`.", _ask(), streamed(delta(reasoning_content="Three."), *text("Nine.")), thinks("Three."), says("Nine.")),
+        _case(
+            "thinking",
+            "Reasoning comes as `thinking`.",
+            _ask(),
+            streamed(delta(reasoning_content="Three."), *text("Nine.")),
+            thinks("Three."),
+            says("Nine."),
+        ),
         _case(
             "options",
             "Options arrive as parameters.",
@@ -90,10 +117,12 @@ GROUP = Group(
             whole(),
             sent_messages({"role": "user", "content": [{"type": "text"}, {"type": "image_url"}]}),
         ),
-        _case("error", "An error has a status and words.", _ask(), refusal(400, "It is too long."), fails_in_words("It is too long.")),
+        _case(
+            "error", "An error has a status and words.", _ask(), refusal(400, "It is too long."), fails_in_words("It is too long.")
+        ),
         _case(
             "leave",
-            "The model's server sees within a second that the caller has left.",
+            "The model's server sees within two seconds that the caller has left.",
             _ask(),
             streams(*text("one", " two"), Hang()),
             closed_soon,

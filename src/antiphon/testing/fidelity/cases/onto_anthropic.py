@@ -45,7 +45,7 @@ from antiphon.testing.fidelity.words.anthropic import (
     whole,
 )
 from antiphon.testing.fidelity.words.openai import ask, stream, streams, tool, user, whole_call
-from antiphon.testing.steps import Cut, Delay, Hang, Wire
+from antiphon.testing.steps import Cut, Hang, Wire
 
 PARIS, ROME = {"city": "Paris"}, {"city": "Rome"}
 TEXT = ("Grüße", ", 世界", " 🎼🧑‍🚀", " — ", "end")
@@ -60,27 +60,27 @@ def _texts(text: str) -> Any:
     return either(text, [said(text)])
 
 
-def _case(id: str, right: str, body: Any, scene: Scene, *checks: Check, **more: Any) -> Case:
-    return Case(id=f"claude-{id}", right=right, route=CHAT_ON_ANTHROPIC, body=body, scene=scene, checks=checks, **more)
+def _case(name: str, right: str, body: Any, scene: Scene, *checks: Check, **more: Any) -> Case:
+    return Case(id=f"claude-{name}", right=right, route=CHAT_ON_ANTHROPIC, body=body, scene=scene, checks=checks, **more)
 
 
-def _asks(id: str, right: str, check: Check, **fields: Any) -> Case:
-    return _case(id, right, ask(**fields), whole(said()), check, says("Here it is."))
+def _asks(name: str, right: str, check: Check, **fields: Any) -> Case:
+    return _case(name, right, ask(**fields), whole(said()), check, says("Here it is."))
 
 
-def _turns(id: str, right: str, check: Check, *messages: dict[str, Any], **fields: Any) -> Case:
-    return _case(id, right, {"messages": list(messages), **fields}, whole(said()), check, says("Here it is."))
+def _turns(name: str, right: str, check: Check, *messages: dict[str, Any], **fields: Any) -> Case:
+    return _case(name, right, {"messages": list(messages), **fields}, whole(said()), check, says("Here it is."))
 
 
-def _refused(id: str, right: str, name: str, **fields: Any) -> Case:
-    return _case(id, right, ask(**fields), whole(said()), refused(name))
+def _refused(name: str, right: str, field: str, **fields: Any) -> Case:
+    return _case(name, right, ask(**fields), whole(said()), refused(field))
 
 
 GROUP = Group(
     name="claude",
     title="Chat completions before Anthropic's API",
-    about="Callers speak OpenAI's dialect, the model's server Anthropic's. What Anthropic's API has a word for arrives; what it has none for, and "
-    "what would change the answer, is refused by name.",
+    about="Callers speak OpenAI's dialect, the model's server Anthropic's. What Anthropic's API has a word for "
+    "arrives; what it has none for, and what would change the answer, is refused by name.",
     sources=(
         "Anthropic, Create a Message: https://docs.anthropic.com/en/api/messages",
         "Anthropic, Streaming Messages: https://docs.anthropic.com/en/docs/build-with-claude/streaming",
@@ -88,7 +88,9 @@ GROUP = Group(
     ),
     cases=(
         _case("whole", "Text and reason in one piece.", ask(), whole(said()), says("Here it is."), finishes("stop")),
-        _case("stream", "Streamed text.", stream(), streamed(text(0, *TEXT)), says("".join(TEXT)), finishes("stop"), ends_with_done),
+        _case(
+            "stream", "Streamed text.", stream(), streamed(text(0, *TEXT)), says("".join(TEXT)), finishes("stop"), ends_with_done
+        ),
         _case(
             "stream-object",
             "Every event is a chunk, and only the last has a reason for the end.",
@@ -101,7 +103,13 @@ GROUP = Group(
             "stream-at-once",
             "Text is passed on while the model is still speaking.",
             stream(),
-            streams(start(), *text(0, "first")[:-1], Until("first"), *block(0, {}, {"type": "text_delta", "text": " second"})[1:], *anthropic.end()),
+            streams(
+                start(),
+                *text(0, "first")[:-1],
+                Until("first"),
+                *block(0, {}, {"type": "text_delta", "text": " second"})[1:],
+                *anthropic.end(),
+            ),
             says("first second"),
             not_held_back,
         ),
@@ -119,9 +127,28 @@ GROUP = Group(
             streamed(text(0, *TEXT), wire=Wire(write_size=7, newline="\r\n")),
             says("".join(TEXT)),
         ),
-        _case("finish-length", "`max_tokens` is `length`.", stream(), streamed(text(0, "Once"), reason="max_tokens"), says("Once"), finishes("length")),
-        _case("finish-sequence", "`stop_sequence` is `stop`.", stream(stop="END"), streamed(text(0, "Once"), reason="stop_sequence", stop="END"), finishes("stop")),
-        _case("finish-refusal", "`refusal` is `content_filter`.", ask(), whole(said("I"), stop_reason="refusal"), finishes("content_filter")),
+        _case(
+            "finish-length",
+            "`max_tokens` is `length`.",
+            stream(),
+            streamed(text(0, "Once"), reason="max_tokens"),
+            says("Once"),
+            finishes("length"),
+        ),
+        _case(
+            "finish-sequence",
+            "`stop_sequence` is `stop`.",
+            stream(stop="END"),
+            streamed(text(0, "Once"), reason="stop_sequence", stop="END"),
+            finishes("stop"),
+        ),
+        _case(
+            "finish-refusal",
+            "`refusal` is `content_filter`.",
+            ask(),
+            whole(said("I"), stop_reason="refusal"),
+            finishes("content_filter"),
+        ),
         _case(
             "tools",
             "A streamed call.",
@@ -139,13 +166,20 @@ GROUP = Group(
                 call(1, "toolu_1", "weather", '{"city":"Paris"}'),
                 text(2, "two "),
                 call(3, "toolu_2", "weather", '{"city":"Rome"}'),
-                call(4, "toolu_3", "now"),
+                call(4, "toolu_3", "now", "{}"),
                 text(5, "three."),
                 reason="tool_use",
             ),
             says("One two three."),
             calls(("weather", PARIS), ("weather", ROME), ("now", {})),
             own_ids,
+        ),
+        _case(
+            "tools-no-input",
+            "A call without input, for which Anthropic sends no delta, has `{}` as its arguments, which parse.",
+            stream(tools=[tool()]),
+            streamed(call(0, "toolu_1", "now"), reason="tool_use"),
+            calls(("now", {})),
         ),
         _case(
             "tools-whole",
@@ -164,7 +198,13 @@ GROUP = Group(
             streamed(call(0, "toolu_1", "weather", '{"city":"世', '界 🎼"}'), reason="tool_use", wire=Wire(write_size=1)),
             calls(("weather", {"city": "世界 🎼"})),
         ),
-        _case("usage", "The usage of an answer in one piece.", ask(), whole(said()), counts(prompt_tokens=11, completion_tokens=5, total_tokens=16)),
+        _case(
+            "usage",
+            "The usage of an answer in one piece.",
+            ask(),
+            whole(said()),
+            counts(prompt_tokens=11, completion_tokens=5, total_tokens=16),
+        ),
         _case(
             "usage-stream",
             "The usage of a stream, once, where it was asked for.",
@@ -198,22 +238,56 @@ GROUP = Group(
             thinks("Three times three."),
             says("Nine."),
         ),
-        _turns("system", "What the system says moves to its own field.", sent(system=_texts("Be brief."), messages=[{"role": "user"}]), {"role": "system", "content": "Be brief."}, user()),
-        _turns("developer", "So does what the developer says.", sent(system=_texts("Be brief."), messages=[{"role": "user"}]), {"role": "developer", "content": "Be brief."}, user()),
+        _turns(
+            "system",
+            "What the system says moves to its own field.",
+            sent(system=_texts("Be brief."), messages=[{"role": "user"}]),
+            {"role": "system", "content": "Be brief."},
+            user(),
+        ),
+        _turns(
+            "developer",
+            "So does what the developer says.",
+            sent(system=_texts("Be brief."), messages=[{"role": "user"}]),
+            {"role": "developer", "content": "Be brief."},
+            user(),
+        ),
         _asks("max-tokens", "`max_tokens` arrives.", sent(max_tokens=50), max_tokens=50),
-        _asks("max-completion-tokens", "`max_completion_tokens` arrives as `max_tokens`.", sent(max_tokens=50), max_completion_tokens=50),
-        _asks("max-tokens-none", "Anthropic demands `max_tokens`, so there is one where the caller gives none.", has_number("max_tokens")),
+        _asks(
+            "max-completion-tokens",
+            "`max_completion_tokens` arrives as `max_tokens`.",
+            sent(max_tokens=50),
+            max_completion_tokens=50,
+        ),
+        _asks(
+            "max-tokens-none",
+            "Anthropic demands `max_tokens`, so there is one where the caller gives none.",
+            has_number("max_tokens"),
+        ),
         _asks("sampling", "`temperature` and `top_p` arrive.", sent(temperature=0, top_p=0.5), temperature=0, top_p=0.5),
         _asks("stop", "`stop` as a text arrives as a list.", sent(stop_sequences=["END"]), stop="END"),
         _asks("stop-list", "`stop` as a list arrives.", sent(stop_sequences=["END", "。"]), stop=["END", "。"]),
-        _asks("user", "`user` arrives as `metadata.user_id`, or is left out.", sent(metadata=either({"user_id": "user-1234"}, ABSENT)), user="user-1234"),
+        _asks(
+            "user",
+            "`user` arrives as `metadata.user_id`, or is left out.",
+            sent(metadata=either({"user_id": "user-1234"}, ABSENT)),
+            user="user-1234",
+        ),
         _asks(
             "tools-sent",
             "Tools arrive with description and schema.",
-            sent(tools=[{"name": "weather", "description": "Tells the weather.", "input_schema": tool()["function"]["parameters"]}]),
+            sent(
+                tools=[{"name": "weather", "description": "Tells the weather.", "input_schema": tool()["function"]["parameters"]}]
+            ),
             tools=[tool()],
         ),
-        _asks("choice-required", "`tool_choice: required` is `any`.", sent(tool_choice={"type": "any"}), tools=[tool()], tool_choice="required"),
+        _asks(
+            "choice-required",
+            "`tool_choice: required` is `any`.",
+            sent(tool_choice={"type": "any"}),
+            tools=[tool()],
+            tool_choice="required",
+        ),
         _asks(
             "choice-named",
             "A tool that must be called arrives by name.",
@@ -340,10 +414,9 @@ GROUP = Group(
             "fail-cut",
             "A stream that is cut does not look whole.",
             stream(),
-            streams(*HALF, Delay(0.1), Cut(reset=True)),
+            streams(*HALF, Until("answer"), Cut(reset=True)),
             said_before("half an answer"),
             does_not_look_whole,
-            tells_error,
         ),
         _case(
             "fail-no-stop",
@@ -352,11 +425,10 @@ GROUP = Group(
             streams(*HALF),
             said_before("half an answer"),
             does_not_look_whole,
-            tells_error,
         ),
         _case(
             "leave",
-            "The model's server sees within a second that the caller has left.",
+            "The model's server sees within two seconds that the caller has left.",
             stream(),
             streams(*HALF, Hang()),
             closed_soon,

@@ -19,21 +19,21 @@ WEATHER = {"type": "function", "function": {"name": "weather"}}
 TOOLS = [tool(strict=True), tool("time", "zone")]
 
 
-def _sent(id: str, right: str, check: Check | None = None, **fields: Any) -> Case:
+def _sent(name: str, right: str, check: Check | None = None, **fields: Any) -> Case:
     """These fields arrive."""
-    return Case(id=f"param-{id}", right=right, body=ask(**fields), scene=whole(), checks=(check or sent(**fields), says("Here it is.")))
-
-
-def _vendors(id: str, right: str, name: str, value: Any) -> Case:
-    """A field of a vendor arrives, or is refused by name."""
     return Case(
-        id=f"param-{id}", right=right, body=ask(**{name: value}), scene=whole(), checks=(sent_or_refused(name, value),)
+        id=f"param-{name}", right=right, body=ask(**fields), scene=whole(), checks=(check or sent(**fields), says("Here it is."))
     )
 
 
-def _roles(id: str, right: str, *messages: dict[str, Any], expected: list[dict[str, Any]] | None = None) -> Case:
+def _vendors(name: str, right: str, field: str, value: Any) -> Case:
+    """A field of a vendor arrives, or is refused by name."""
+    return Case(id=f"param-{name}", right=right, body=ask(**{field: value}), scene=whole(), checks=(sent_or_refused(field, value),))
+
+
+def _roles(name: str, right: str, *messages: dict[str, Any], expected: list[dict[str, Any]] | None = None) -> Case:
     return Case(
-        id=f"param-{id}",
+        id=f"param-{name}",
         right=right,
         body={"messages": list(messages)},
         scene=whole(),
@@ -44,9 +44,10 @@ def _roles(id: str, right: str, *messages: dict[str, Any], expected: list[dict[s
 GROUP = Group(
     name="param",
     title="Parameters",
-    about="The gateway is told that the server speaks OpenAI's protocol, so every documented parameter arrives with its value. A parameter that "
-    "only some servers know arrives or is refused by name; what is left out in silence is an answer to another question. Equal "
-    "spellings count as equal: `max_tokens` and `max_completion_tokens`, `system` and `developer`, a stop sequence and a list with it.",
+    about="The gateway is told that the server speaks OpenAI's protocol, so every documented parameter arrives with "
+    "its value. A parameter that only some servers know arrives or is refused by name; what is left out in "
+    "silence is an answer to another question. Equal spellings count as equal: `max_tokens` and "
+    "`max_completion_tokens`, `system` and `developer`, a stop sequence and a list with it.",
     sources=("OpenAI API reference, Create chat completion: https://platform.openai.com/docs/api-reference/chat/create",),
     cases=(
         _sent("temperature", "`temperature` arrives.", temperature=0.7),
@@ -60,9 +61,7 @@ GROUP = Group(
         _sent("bias", "`logit_bias` arrives.", logit_bias={"50256": -100, "11": 5}),
         _sent("stop", "`stop` as a text arrives.", sent(stop=either("END", ["END"])), stop="END"),
         _sent("stop-list", "`stop` as a list arrives.", stop=["END", "\n\n", "###", "Human:"]),
-        _sent(
-            "max-tokens", "`max_tokens` arrives.", sent_either({"max_tokens": 50}, {"max_completion_tokens": 50}), max_tokens=50
-        ),
+        _sent("max-tokens", "`max_tokens` arrives.", sent_either({"max_tokens": 50}, {"max_completion_tokens": 50}), max_tokens=50),
         _sent(
             "max-completion-tokens",
             "`max_completion_tokens` arrives.",
@@ -78,12 +77,23 @@ GROUP = Group(
         _sent("cache-key", "`prompt_cache_key` arrives.", prompt_cache_key="conversation-7"),
         _sent("prediction", "`prediction` arrives.", prediction={"type": "content", "content": "Here it was."}),
         _sent("search", "`web_search_options` arrive.", web_search_options={"search_context_size": "low"}),
-        _sent("modalities", "`modalities` and `audio` arrive.", modalities=["text", "audio"], audio={"voice": "ash", "format": "wav"}),
+        _sent(
+            "modalities", "`modalities` and `audio` arrive.", modalities=["text", "audio"], audio={"voice": "ash", "format": "wav"}
+        ),
         _sent("tools", "Tools arrive with description, schema and `strict`.", tools=TOOLS),
-        _sent("custom-tool", "A custom tool with a grammar arrives.", tools=[
-            {"type": "custom", "custom": {"name": "sum", "format": {
-                "type": "grammar", "grammar": {"syntax": "regex", "definition": "[0-9]+"}}}}
-        ]),  # fmt: skip
+        _sent(
+            "custom-tool",
+            "A custom tool with a grammar arrives.",
+            tools=[
+                {
+                    "type": "custom",
+                    "custom": {
+                        "name": "sum",
+                        "format": {"type": "grammar", "grammar": {"syntax": "regex", "definition": "[0-9]+"}},
+                    },
+                }
+            ],
+        ),
         _sent("choice-auto", "`tool_choice: auto` arrives.", tools=TOOLS, tool_choice="auto"),
         _sent("choice-none", "`tool_choice: none` arrives.", tools=TOOLS, tool_choice="none"),
         _sent("choice-required", "`tool_choice: required` arrives.", tools=TOOLS, tool_choice="required"),
@@ -102,9 +112,13 @@ GROUP = Group(
             function_call={"name": "weather"},
         ),
         _sent(
-            "null", "A parameter that is null is as good as none.", sends_nothing_of("temperature", "stop", "tools"),
-            temperature=None, stop=None, tools=None,
-        ),  # fmt: skip
+            "null",
+            "A parameter that is null is as good as none.",
+            sends_nothing_of("temperature", "stop", "tools"),
+            temperature=None,
+            stop=None,
+            tools=None,
+        ),
         Case(
             id="param-nothing-added",
             right="What the caller does not set, the gateway does not set for it.",
@@ -118,9 +132,7 @@ GROUP = Group(
             body=stream(temperature=0, seed=7, stop=["END"], tools=TOOLS, tool_choice="none", logit_bias={"11": 5}),
             scene=streamed(*text("Once")),
             checks=(
-                sent(
-                    stream=True, temperature=0, seed=7, stop=["END"], tools=TOOLS, tool_choice="none", logit_bias={"11": 5}
-                ),
+                sent(stream=True, temperature=0, seed=7, stop=["END"], tools=TOOLS, tool_choice="none", logit_bias={"11": 5}),
                 says("Once"),
             ),
         ),

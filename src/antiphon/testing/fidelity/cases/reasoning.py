@@ -2,7 +2,7 @@
 
 from antiphon.testing.fidelity.case import Act, Case, Group
 from antiphon.testing.fidelity.checks import calls, counts, finishes, says, sent, thinks
-from antiphon.testing.fidelity.words.openai import ask, call, delta, stream, streamed, text, whole, whole_call
+from antiphon.testing.fidelity.words.openai import ask, call, chunk, delta, stream, streamed, text, whole, whole_call
 
 USAGE = {
     "prompt_tokens": 11,
@@ -13,14 +13,15 @@ USAGE = {
 
 
 def _thinks(*pieces: str, field: str = "reasoning_content") -> list[Act]:
-    return [delta(**{field: piece}) for piece in pieces]
+    return [chunk({"index": 0, "delta": {field: piece}, "finish_reason": None}) for piece in pieces]
 
 
 GROUP = Group(
     name="reason",
     title="Reasoning",
-    about="OpenAI's chat completions do not tell what a model thinks, but the servers that imitate it do, as `reasoning_content` or "
-    "`reasoning`. It must neither be lost nor be mixed into the answer; either name counts.",
+    about="OpenAI's chat completions do not tell what a model thinks, but the servers that imitate it do, as "
+    "`reasoning_content` or `reasoning`. It must neither be lost nor be mixed into the answer; either name "
+    "counts.",
     sources=(
         "DeepSeek, Reasoning model: https://api-docs.deepseek.com/guides/reasoning_model",
         "vLLM, Reasoning outputs: https://docs.vllm.ai/en/latest/features/reasoning_outputs.html",
@@ -79,7 +80,7 @@ GROUP = Group(
             right="Reasoning before a call of a tool.",
             body=stream(),
             scene=streamed(
-                *_thinks("I must", " ask."), call(0, '{"city":"Paris"}', name="weather", id="call_1"), finish="tool_calls"
+                *_thinks("I must", " ask."), call(0, '{"city":"Paris"}', name="weather", call_id="call_1"), finish="tool_calls"
             ),
             checks=(thinks("I must ask."), says(""), calls(("weather", {"city": "Paris"})), finishes("tool_calls")),
         ),

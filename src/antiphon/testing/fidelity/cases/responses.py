@@ -26,26 +26,41 @@ TOOL = {"type": "function", "name": "weather", "parameters": {"type": "object", 
 PARIS = {"city": "Paris"}
 
 
-def _ask(input: Any = f"Say it. {MARK}", **more: Any) -> dict[str, Any]:
-    return {"input": input, **more}
+def _ask(**fields: Any) -> dict[str, Any]:
+    return {"input": f"Say it. {MARK}", **fields}
 
 
-def _case(id: str, right: str, body: Any, scene: Scene, native: Scene, *checks: Check, **more: Any) -> Case:
-    return Case(id=f"responses-{id}", right=right, route=RESPONSES, body=body, scene=scene, native=native, checks=checks, **more)
+def _case(name: str, right: str, body: Any, scene: Scene, native: Scene, *checks: Check, **more: Any) -> Case:
+    return Case(id=f"responses-{name}", right=right, route=RESPONSES, body=body, scene=scene, native=native, checks=checks, **more)
 
 
 GROUP = Group(
     name="responses",
     title="Responses",
-    about="OpenAI's newer endpoint. A gateway may ask the model's server at its own `/v1/responses` or translate to chat completions; the "
-    "server here understands both.",
+    about="OpenAI's newer endpoint. A gateway may ask the model's server at its own `/v1/responses` or translate to "
+    "chat completions; the server here understands both.",
     sources=(
         "OpenAI API reference, Responses: https://platform.openai.com/docs/api-reference/responses",
         "OpenAI API reference, Streaming events: https://platform.openai.com/docs/api-reference/responses-streaming",
     ),
     cases=(
-        _case("whole", "Text in one piece.", _ask(), whole(), responses.whole(responses.message()), says("Here it is."), finishes("completed")),
-        _case("object", "The answer is an object `response`.", _ask(), whole(), responses.whole(responses.message()), has(object="response")),
+        _case(
+            "whole",
+            "Text in one piece.",
+            _ask(),
+            whole(),
+            responses.whole(responses.message()),
+            says("Here it is."),
+            finishes("completed"),
+        ),
+        _case(
+            "object",
+            "The answer is an object `response`.",
+            _ask(),
+            whole(),
+            responses.whole(responses.message()),
+            has(object="response"),
+        ),
         _case(
             "stream",
             "Streamed text: the events are in order and numbered, and the last one holds the whole answer.",
@@ -96,7 +111,7 @@ GROUP = Group(
             "tools-stream",
             "A streamed call.",
             _ask(tools=[TOOL], stream=True),
-            streamed(call(0, "", name="weather", id="call_1"), call(0, '{"city":'), call(0, '"Paris"}'), finish="tool_calls"),
+            streamed(call(0, "", name="weather", call_id="call_1"), call(0, '{"city":'), call(0, '"Paris"}'), finish="tool_calls"),
             responses.streamed_call("weather", '{"city":', '"Paris"}'),
             calls(("weather", PARIS)),
         ),
@@ -119,7 +134,14 @@ GROUP = Group(
         _case(
             "instructions",
             "Instructions and turns arrive.",
-            _ask([{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hello, Ada."}, {"role": "user", "content": f"Bye. {MARK}"}], instructions="Be brief."),
+            _ask(
+                input=[
+                    {"role": "user", "content": "Hello."},
+                    {"role": "assistant", "content": "Hello, Ada."},
+                    {"role": "user", "content": f"Bye. {MARK}"},
+                ],
+                instructions="Be brief.",
+            ),
             whole(),
             responses.whole(responses.message()),
             was_asked("Be brief.", "Hello.", "Hello, Ada.", f"Bye. {MARK}"),
@@ -136,7 +158,7 @@ GROUP = Group(
         ),
         _case(
             "leave",
-            "The model's server sees within a second that the caller has left.",
+            "The model's server sees within two seconds that the caller has left.",
             _ask(stream=True),
             streams(delta(role="assistant", content="one two"), Hang()),
             responses.begun("one two", Hang()),

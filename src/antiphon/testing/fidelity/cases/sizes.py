@@ -17,7 +17,8 @@ MANY = [{"role": "user" if at % 2 == 0 else "assistant", "content": f"Turn {at}.
 GROUP = Group(
     name="size",
     title="Large and many",
-    about="One event of several megabytes, twenty thousand tiny ones, and questions as long as a book; whole, and without holding up others.",
+    about="One event of several megabytes, twenty thousand tiny ones, and questions as long as a book; whole, and "
+    "without holding up others.",
     sources=("OpenAI API reference: neither events nor messages have a limit but that of the model.",),
     cases=(
         Case(

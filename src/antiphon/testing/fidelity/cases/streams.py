@@ -1,6 +1,6 @@
 """Streamed text."""
 
-from antiphon.testing.fidelity.case import Case, Group, Until
+from antiphon.testing.fidelity.case import Act, Case, Group, Until
 from antiphon.testing.fidelity.checks import (
     calls,
     ends_with_done,
@@ -17,8 +17,14 @@ from antiphon.testing.fidelity.checks import (
 from antiphon.testing.fidelity.words.openai import call, chunk, delta, stream, streamed, streams, text, usage_chunk
 from antiphon.testing.steps import Delay, Done
 
+
+def _heard(word: str) -> list[Act]:
+    return [*text(word), Until(word)]
+
+
 STORY = ("Once", " upon", " a", " time", ".")
 WHOLE = "".join(STORY)
+HEARD_ONE_BY_ONE = [scene for word in ("alpha", "beta", "gamma", "delta") for scene in _heard(word)]
 NUMBERS = tuple(f" {number}" for number in range(500))
 
 GROUP = Group(
@@ -90,9 +96,7 @@ GROUP = Group(
             id="stream-each-at-once",
             right="Every piece of text is passed on when it comes, not with the next one.",
             body=stream(),
-            scene=streamed(
-                *(act for word in ("alpha", "beta", "gamma", "delta") for act in (*text(word), Until(word))), *text(" end")
-            ),
+            scene=streamed(*HEARD_ONE_BY_ONE, *text(" end")),
             checks=(says("alphabetagammadelta end"), not_held_back),
         ),
         Case(
@@ -155,16 +159,14 @@ GROUP = Group(
             id="stream-finish-tools",
             right="The reason `tool_calls` arrives.",
             body=stream(),
-            scene=streamed(call(0, "{}", name="now", id="call_1"), finish="tool_calls"),
+            scene=streamed(call(0, "{}", name="now", call_id="call_1"), finish="tool_calls"),
             checks=(calls(("now", {})), finishes("tool_calls")),
         ),
         Case(
             id="stream-finish-last",
             right="The reason for the end is null until the last piece, also where the server leaves the field out.",
             body=stream(),
-            scene=streams(
-                *(chunk({"index": 0, "delta": {"content": piece}}) for piece in STORY), delta(finish="length"), Done()
-            ),
+            scene=streams(*(chunk({"index": 0, "delta": {"content": piece}}) for piece in STORY), delta(finish="length"), Done()),
             checks=(says(WHOLE), finish_comes_last, finishes("length")),
         ),
         Case(

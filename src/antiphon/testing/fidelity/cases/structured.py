@@ -21,7 +21,10 @@ TREE = {
     "$defs": {
         "knoten": {
             "type": "object",
-            "properties": {"größe": {"type": "number"}, "kinder": {"type": "array", "items": {"$ref": "#/$defs/knoten"}, "maxItems": 4}},
+            "properties": {
+                "größe": {"type": "number"},
+                "kinder": {"type": "array", "items": {"$ref": "#/$defs/knoten"}, "maxItems": 4},
+            },
             "required": ["größe", "kinder"],
             "additionalProperties": False,
         }
@@ -39,9 +42,9 @@ def _format(schema: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "person", "strict": True, "schema": schema, **more}}
 
 
-def _sent(id: str, right: str, response_format: dict[str, Any]) -> Case:
+def _sent(name: str, right: str, response_format: dict[str, Any]) -> Case:
     return Case(
-        id=f"schema-{id}",
+        id=f"schema-{name}",
         right=right,
         body=ask(response_format=response_format),
         scene=whole(SAID),
@@ -52,8 +55,9 @@ def _sent(id: str, right: str, response_format: dict[str, Any]) -> Case:
 GROUP = Group(
     name="schema",
     title="Structured output",
-    about="The schema arrives with every keyword, and the JSON that the model wrote comes back to the letter. The order of properties counts: "
-    "OpenAI documents that answers keep to it, and a model that has to answer before it reasons answers worse.",
+    about="The schema arrives with every keyword, and the JSON that the model wrote comes back to the letter. The "
+    "order of properties counts: OpenAI documents that answers keep to it, and a model that has to answer "
+    "before it reasons answers worse.",
     sources=("OpenAI guide, Structured Outputs: https://platform.openai.com/docs/guides/structured-outputs",),
     cases=(
         _sent("object", "`json_object` arrives.", {"type": "json_object"}),

@@ -25,7 +25,7 @@ from antiphon.testing.fidelity.words.openai import (
 PARIS, ROME = {"city": "Paris"}, {"city": "Rome"}
 TOOLS = [tool(), tool("time", "zone")]
 BIG = {"text": "ünïcödé " * 40_000}
-NESTED = {"a": [1, 2.5, None, True, {"b": "\"\\\n"}], "c": {}, "d": "{\"not\": \"json\"}", "e": 1e-7, "f": 12345678901234567890}
+NESTED = {"a": [1, 2.5, None, True, {"b": '"\\\n'}], "c": {}, "d": '{"not": "json"}', "e": 1e-7, "f": 12345678901234567890}
 
 
 def _json(value: Any) -> str:
@@ -39,8 +39,9 @@ def _asks(**more: Any) -> dict[str, Any]:
 GROUP = Group(
     name="tools",
     title="Calls of tools",
-    about="Which tools are called, in which order, with which ids and arguments. A client puts the pieces of a call together by its index, "
-    "so the index must be right even where the model's server leaves it out or begins at zero again, as servers that imitate OpenAI do.",
+    about="Which tools are called, in which order, with which ids and arguments. A client puts the pieces of a call "
+    "together by its index, so the index must be right even where the model's server leaves it out or begins "
+    "at zero again, as servers that imitate OpenAI do.",
     sources=(
         "OpenAI guide, Function calling, Streaming: https://platform.openai.com/docs/guides/function-calling",
         "OpenAI API reference, `choices[].delta.tool_calls[].index`: https://platform.openai.com/docs/api-reference/chat-streaming",
@@ -51,7 +52,11 @@ GROUP = Group(
             right="A call comes with its id and name, and its arguments in pieces.",
             body=_asks(),
             scene=streamed(
-                call(0, "", name="weather", id="call_1"), call(0, '{"ci'), call(0, 'ty":"Pa'), call(0, 'ris"}'), finish="tool_calls"
+                call(0, "", name="weather", call_id="call_1"),
+                call(0, '{"ci'),
+                call(0, 'ty":"Pa'),
+                call(0, 'ris"}'),
+                finish="tool_calls",
             ),
             checks=(calls(("weather", PARIS)), keeps_ids("call_1"), finishes("tool_calls"), ends_with_done),
         ),
@@ -60,9 +65,9 @@ GROUP = Group(
             right="Two calls, one behind the other.",
             body=_asks(),
             scene=streamed(
-                call(0, "", name="weather", id="call_1"),
+                call(0, "", name="weather", call_id="call_1"),
                 call(0, '{"city":"Paris"}'),
-                call(1, "", name="weather", id="call_2"),
+                call(1, "", name="weather", call_id="call_2"),
                 call(1, '{"city":"Rome"}'),
                 finish="tool_calls",
             ),
@@ -73,8 +78,8 @@ GROUP = Group(
             right="Two calls whose pieces are mixed are told apart by their index.",
             body=_asks(),
             scene=streamed(
-                call(0, "", name="weather", id="call_1"),
-                call(1, "", name="weather", id="call_2"),
+                call(0, "", name="weather", call_id="call_1"),
+                call(1, "", name="weather", call_id="call_2"),
                 call(0, '{"city":'),
                 call(1, '{"city":'),
                 call(1, '"Rome"}'),
@@ -90,8 +95,8 @@ GROUP = Group(
             scene=streamed(
                 delta(
                     tool_calls=[
-                        piece(0, _json(PARIS), name="weather", id="call_1"),
-                        piece(1, _json(ROME), name="weather", id="call_2"),
+                        piece(0, _json(PARIS), name="weather", call_id="call_1"),
+                        piece(1, _json(ROME), name="weather", call_id="call_2"),
                     ]
                 ),
                 finish="tool_calls",
@@ -102,7 +107,7 @@ GROUP = Group(
             id="tools-stream-text-before",
             right="Text before a call stays text.",
             body=_asks(),
-            scene=streamed(*text("Let me", " see."), call(0, _json(PARIS), name="weather", id="call_1"), finish="tool_calls"),
+            scene=streamed(*text("Let me", " see."), call(0, _json(PARIS), name="weather", call_id="call_1"), finish="tool_calls"),
             checks=(says("Let me see."), calls(("weather", PARIS)), finishes("tool_calls")),
         ),
         Case(
@@ -111,9 +116,9 @@ GROUP = Group(
             body=_asks(),
             scene=streamed(
                 *text("One: "),
-                call(0, _json(PARIS), name="weather", id="call_1"),
+                call(0, _json(PARIS), name="weather", call_id="call_1"),
                 *text("two: "),
-                call(1, _json(ROME), name="weather", id="call_2"),
+                call(1, _json(ROME), name="weather", call_id="call_2"),
                 *text("done."),
                 finish="tool_calls",
             ),
@@ -124,8 +129,8 @@ GROUP = Group(
             right="Two complete calls without an index, in two events, are two calls.",
             body=_asks(),
             scene=streamed(
-                call(None, _json(PARIS), name="weather", id="call_1"),
-                call(None, _json(ROME), name="weather", id="call_2"),
+                call(None, _json(PARIS), name="weather", call_id="call_1"),
+                call(None, _json(ROME), name="weather", call_id="call_2"),
                 finish="tool_calls",
             ),
             checks=(calls(("weather", PARIS), ("weather", ROME)), own_ids),
@@ -137,8 +142,8 @@ GROUP = Group(
             scene=streamed(
                 delta(
                     tool_calls=[
-                        piece(None, _json(PARIS), name="weather", id="call_1"),
-                        piece(None, _json(ROME), name="weather", id="call_2"),
+                        piece(None, _json(PARIS), name="weather", call_id="call_1"),
+                        piece(None, _json(ROME), name="weather", call_id="call_2"),
                     ]
                 ),
                 finish="tool_calls",
@@ -159,7 +164,9 @@ GROUP = Group(
             right="Two calls that both say index 0, under two ids, are two calls.",
             body=_asks(),
             scene=streamed(
-                call(0, _json(PARIS), name="weather", id="call_1"), call(0, _json(ROME), name="weather", id="call_2"), finish="tool_calls"
+                call(0, _json(PARIS), name="weather", call_id="call_1"),
+                call(0, _json(ROME), name="weather", call_id="call_2"),
+                finish="tool_calls",
             ),
             checks=(calls(("weather", PARIS), ("weather", ROME)), own_ids),
         ),
@@ -169,11 +176,11 @@ GROUP = Group(
             body=_asks(),
             scene=streamed(
                 *text("First "),
-                call(0, _json(PARIS), name="weather", id="call_1"),
+                call(0, _json(PARIS), name="weather", call_id="call_1"),
                 *text("second "),
-                call(0, _json(ROME), name="weather", id="call_2"),
+                call(0, _json(ROME), name="weather", call_id="call_2"),
                 *text("third."),
-                call(0, _json({"zone": "CET"}), name="time", id="call_3"),
+                call(0, _json({"zone": "CET"}), name="time", call_id="call_3"),
                 finish="tool_calls",
             ),
             checks=(
@@ -186,16 +193,14 @@ GROUP = Group(
             id="tools-no-id",
             right="Calls without an id get one.",
             body=_asks(),
-            scene=streamed(
-                call(0, _json(PARIS), name="weather"), call(1, _json(ROME), name="weather"), finish="tool_calls"
-            ),
+            scene=streamed(call(0, _json(PARIS), name="weather"), call(1, _json(ROME), name="weather"), finish="tool_calls"),
             checks=(calls(("weather", PARIS), ("weather", ROME)), own_ids),
         ),
         Case(
             id="tools-stream-no-arguments",
             right="A tool that takes nothing is called with an empty object.",
             body=_asks(),
-            scene=streamed(call(0, "", name="now", id="call_1"), call(0, "{}"), finish="tool_calls"),
+            scene=streamed(call(0, "", name="now", call_id="call_1"), call(0, "{}"), finish="tool_calls"),
             checks=(calls(("now", {})), finishes("tool_calls")),
         ),
         Case(
@@ -203,7 +208,7 @@ GROUP = Group(
             right="Nested arguments, numbers and quoting come to the letter, whatever their pieces.",
             body=_asks(),
             scene=streamed(
-                call(0, "", name="store", id="call_1"), *(call(0, char) for char in _json(NESTED)), finish="tool_calls"
+                call(0, "", name="store", call_id="call_1"), *(call(0, char) for char in _json(NESTED)), finish="tool_calls"
             ),
             checks=(calls(("store", _json(NESTED))),),
         ),
@@ -211,7 +216,7 @@ GROUP = Group(
             id="tools-stream-broken-json",
             right="Arguments that the model got wrong arrive as it wrote them: the caller decides what to do.",
             body=_asks(),
-            scene=streamed(call(0, '{"city": "Par', name="weather", id="call_1"), finish="length"),
+            scene=streamed(call(0, '{"city": "Par', name="weather", call_id="call_1"), finish="length"),
             checks=(calls(("weather", '{"city": "Par')), finishes("length")),
         ),
         Case(
@@ -219,7 +224,7 @@ GROUP = Group(
             right="Arguments of more than 300 KB arrive whole.",
             body=_asks(),
             scene=streamed(
-                call(0, "", name="store", id="call_1"),
+                call(0, "", name="store", call_id="call_1"),
                 *(call(0, _json(BIG)[at : at + 20_000]) for at in range(0, len(_json(BIG)), 20_000)),
                 finish="tool_calls",
             ),
@@ -230,7 +235,7 @@ GROUP = Group(
             right="Ten calls at once keep their order.",
             body=_asks(),
             scene=streamed(
-                *(call(at, "", name="weather", id=f"call_{at}") for at in range(10)),
+                *(call(at, "", name="weather", call_id=f"call_{at}") for at in range(10)),
                 *(call(at, _json({"city": f"City {at}"})) for at in reversed(range(10))),
                 finish="tool_calls",
             ),
@@ -280,13 +285,6 @@ GROUP = Group(
             body=ask(tools=TOOLS),
             scene=whole(None, finish="tool_calls", tool_calls=[whole_call(arguments='{ "b" : 1.0,\n "a" : "\\u00fc" }')]),
             checks=(calls(("weather", '{ "b" : 1.0,\n "a" : "\\u00fc" }')),),
-        ),
-        Case(
-            id="tools-whole-stop",
-            right="A call that was forced by name ends with `stop`, as OpenAI documents it, and stays so.",
-            body=ask(tools=TOOLS, tool_choice={"type": "function", "function": {"name": "weather"}}),
-            scene=whole(None, finish="stop", tool_calls=[whole_call()]),
-            checks=(calls(("weather", PARIS)), finishes("stop")),
         ),
         Case(
             id="tools-whole-custom",

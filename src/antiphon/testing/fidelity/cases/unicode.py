@@ -28,7 +28,7 @@ EMOJI = "👩🏽‍🚀 👨‍👩‍👧‍👦 🇪🇺 ❤️ 🏴󠁧󠁢�
 COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
 INVISIBLE = "a\u200bb\u200dc\u00add\ufeffe\u2028f\u2029g\u202eh\u202c"
 CONTROLS = "nul\x00 bell\x07 escape\x1b delete\x7f"
-QUOTING = "\"quotes\" \\backslash\\ /slash/ \b\f\n\r\t </script> %41 &amp; \\u0041 data: [DONE]"
+QUOTING = '"quotes" \\backslash\\ /slash/ \b\f\n\r\t </script> %41 &amp; \\u0041 data: [DONE]'
 
 
 def _escaped(value: Any) -> bytes:
@@ -40,12 +40,12 @@ def _escaped(value: Any) -> bytes:
     )
 
 
-def _streams(id: str, right: str, *pieces: str) -> Case:
-    return Case(id=id, right=right, body=stream(), scene=streamed(*text(*pieces)), checks=(says("".join(pieces)),))
+def _streams(name: str, right: str, *pieces: str) -> Case:
+    return Case(id=name, right=right, body=stream(), scene=streamed(*text(*pieces)), checks=(says("".join(pieces)),))
 
 
-def _asks(id: str, right: str, content: str) -> Case:
-    return Case(id=id, right=right, body=ask(content), scene=whole(), checks=(sent_messages(user(content)), says("Here it is.")))
+def _asks(name: str, right: str, content: str) -> Case:
+    return Case(id=name, right=right, body=ask(content), scene=whole(), checks=(sent_messages(user(content)), says("Here it is.")))
 
 
 _ESCAPED_CHUNK = {**HEAD, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": SCRIPTS + EMOJI}}]}
@@ -65,7 +65,13 @@ GROUP = Group(
         _streams("unicode-composed", "Composed and decomposed characters stay what they are.", COMPOSED, " ", DECOMPOSED),
         _streams("unicode-invisible", "Invisible characters and line separators are kept.", *INVISIBLE),
         _streams("unicode-controls", "Control characters are kept.", CONTROLS),
-        _streams("unicode-quoting", "What looks like quoting, markup or the end of a stream is text.", QUOTING, " data: [DONE]\n\n", "end"),
+        _streams(
+            "unicode-quoting",
+            "What looks like quoting, markup or the end of a stream is text.",
+            QUOTING,
+            " data: [DONE]\n\n",
+            "end",
+        ),
         Case(
             id="unicode-whole",
             right="All of them in an answer in one piece.",
@@ -129,7 +135,7 @@ GROUP = Group(
             right="Arguments of a call that were cut between any two characters are put together.",
             body=stream(),
             scene=streamed(
-                call(0, "", name="say", id="call_1"),
+                call(0, "", name="say", call_id="call_1"),
                 *(call(0, piece) for piece in msgspec.json.encode({"text": SCRIPTS + EMOJI + QUOTING}).decode()),
                 finish="tool_calls",
             ),
@@ -147,7 +153,9 @@ GROUP = Group(
             right="So does what the system says.",
             body={"messages": [{"role": "system", "content": SCRIPTS + INVISIBLE}, user()]},
             scene=whole(),
-            checks=(sent_messages({"role": "system", "content": SCRIPTS + INVISIBLE}, {"role": "user", "content": f"Say it. {MARK}"}),),
+            checks=(
+                sent_messages({"role": "system", "content": SCRIPTS + INVISIBLE}, {"role": "user", "content": f"Say it. {MARK}"}),
+            ),
         ),
     ),
 )

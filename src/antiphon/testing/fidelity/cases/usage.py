@@ -1,7 +1,16 @@
 """The usage: told once where it was asked for, never where it was not."""
 
 from antiphon.testing.fidelity.case import Case, Group
-from antiphon.testing.fidelity.checks import calls, counts, ends_with_done, finishes, no_usage, one_usage_event, says
+from antiphon.testing.fidelity.checks import (
+    calls,
+    counts,
+    ends_with_done,
+    finishes,
+    no_usage,
+    one_usage_event,
+    says,
+    usage_event_has_no_choices,
+)
 from antiphon.testing.fidelity.words.openai import (
     USAGE,
     ask,
@@ -43,21 +52,30 @@ def _partial(count: int) -> dict[str, int]:
 GROUP = Group(
     name="usage",
     title="Usage",
-    about="Whoever asks for the usage of a stream gets it once, in an event of its own with empty choices before `[DONE]`, wherever the "
-    "model's server tells it. Whoever does not ask does not get it, though the gateway may have asked for itself.",
+    about="Whoever asks for the usage of a stream gets it once, in an event of its own with empty choices before "
+    "`[DONE]`, wherever the model's server tells it. Whoever does not ask does not get it, though the gateway "
+    "may have asked for itself.",
     sources=(
         "OpenAI API reference, `stream_options.include_usage`: https://platform.openai.com/docs/api-reference/chat/create",
         "OpenAI API reference, The chat completion chunk object, `usage`: https://platform.openai.com/docs/api-reference/chat-streaming",
-        "Where other servers tell it: Groq, `x_groq.usage` of the last event; Moonshot, `usage` inside the choice; "
-        "vLLM, `continuous_usage_stats`: https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
+        "Groq, API reference, `x_groq.usage` of the last event: https://console.groq.com/docs/api-reference",
+        "Moonshot, Chat, `usage` inside the choice: https://platform.moonshot.ai/docs/api/chat",
+        "vLLM, OpenAI-compatible server, `continuous_usage_stats`: https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
     ),
     cases=(
         Case(
             id="usage-asked",
-            right="Asked for, it is told once, by the last event, whose choices are empty.",
+            right="Asked for, it is told once, by the last event.",
             body=ASKED,
             scene=streamed(*text("Once", " upon")),
             checks=RIGHT,
+        ),
+        Case(
+            id="usage-no-choices",
+            right="The event that tells it has `choices: []`, as documented.",
+            body=ASKED,
+            scene=streamed(*text("Once", " upon")),
+            checks=(usage_event_has_no_choices,),
         ),
         Case(
             id="usage-not-asked",
@@ -194,7 +212,7 @@ GROUP = Group(
             id="usage-tools",
             right="It arrives behind calls of tools.",
             body=ASKED,
-            scene=streamed(call(0, "{}", name="now", id="call_1"), finish="tool_calls"),
+            scene=streamed(call(0, "{}", name="now", call_id="call_1"), finish="tool_calls"),
             checks=(calls(("now", {})), one_usage_event, counts(**USAGE)),
         ),
         Case(

@@ -26,9 +26,7 @@ GROUP = Group(
     name="whole",
     title="Answers in one piece",
     about="What is not streamed: the message, its fields, and the reason for the end.",
-    sources=(
-        "OpenAI API reference, The chat completion object: https://platform.openai.com/docs/api-reference/chat/object",
-    ),
+    sources=("OpenAI API reference, The chat completion object: https://platform.openai.com/docs/api-reference/chat/object",),
     cases=(
         Case(
             id="whole-text",
@@ -98,9 +96,7 @@ GROUP = Group(
             right="A refusal comes as a refusal.",
             body=ask(),
             scene=answers(
-                completion(
-                    {"index": 0, "message": {**message(None), "refusal": "I cannot do that."}, "finish_reason": "stop"}
-                )
+                completion({"index": 0, "message": {**message(None), "refusal": "I cannot do that."}, "finish_reason": "stop"})
             ),
             checks=(refuses("I cannot do that."), says("")),
         ),

@@ -56,6 +56,7 @@ from antiphon.testing.fidelity.checks.streams import (
     not_held_back,
     one_usage_event,
     others_go_on,
+    usage_event_has_no_choices,
 )
 
 __all__ = [
@@ -107,5 +108,6 @@ __all__ = [
     "tells",
     "tells_error",
     "thinks",
+    "usage_event_has_no_choices",
     "was_asked",
 ]

@@ -115,9 +115,13 @@ def does_not_look_whole(outcome: Outcome) -> None:
     if answer.status >= 400:
         return
     if _ended(outcome):
-        miss(f"the stream ends as if the answer were complete: ...{answer.body[-END:].decode('utf-8', 'replace')}")
+        miss(f"the stream ends as if the answer were complete: ...{_end(answer.body)}")
     if not answer.fault and not _errors(outcome):
-        miss(f"the stream ends as if that were all, without an error: ...{answer.body[-END:].decode('utf-8', 'replace')}")
+        miss(f"the stream ends as if that were all, without an error: ...{_end(answer.body)}")
+
+
+def _end(body: bytes) -> str:
+    return shown(body[-END:].decode("utf-8", "replace").rstrip())
 
 
 def tells_error(outcome: Outcome) -> None:

@@ -113,7 +113,7 @@ def sent_texts(role: Any, *texts: str) -> Check:
         for text in texts:
             at = said.find(text, at)
             if at < 0:
-                miss(f"{PLACE}: {shown(text)} is not said by {role}: {shown(messages)}")
+                miss(f"{PLACE}: {shown([text])[1:-1]} is not said where it should be: {shown(outcome.request)}")
 
     return check
 
@@ -158,7 +158,7 @@ def refused(name: str) -> Check:
 
     def check(outcome: Outcome) -> None:
         if not _is_named(outcome, name):
-            miss(f"`{name}` cannot be served, and the caller should be told by an error that names it; the gateway answered {outcome.summary}")
+            miss(f"`{name}` cannot be served, and no error names it to the caller; the gateway answered {outcome.summary}")
 
     return check
 

@@ -10,7 +10,7 @@ from antiphon.testing.fidelity.reading.events import events
 
 QUICK = 2.0
 """Seconds in which a small question has to be answered whatever else goes on."""
-CLOSED_WITHIN = 1.0
+CLOSED_WITHIN = 2.0
 """Seconds after the caller's leaving in which the model's server has to see it."""
 
 
@@ -62,13 +62,22 @@ def counts(**fields: Any) -> Check:
 
 
 def one_usage_event(outcome: Outcome) -> None:
-    """The usage is told once: by an event without choices, behind all others, before ``[DONE]``."""
+    """The usage is told once: by an event of its own, in which nothing is said, behind all others."""
     objects = read(outcome).objects
     telling = [at for at, value in enumerate(objects) if value.get("usage") is not None]
     if telling != [len(objects) - 1]:
         miss(f"the usage should be told by the last of {len(objects)} events alone; it is told by those at {telling}")
-    if objects[-1].get("choices") != []:
-        miss(f"the event that tells the usage has choices: {shown(objects[-1])}")
+    for choice in objects[-1].get("choices") or ():
+        if choice.get("delta") or choice.get("text") or choice.get("finish_reason"):
+            miss(f"the event that tells the usage says something else too: {shown(objects[-1])}")
+
+
+def usage_event_has_no_choices(outcome: Outcome) -> None:
+    """The event that tells the usage has an empty list of choices."""
+    one_usage_event(outcome)
+    last = read(outcome).objects[-1]
+    if last.get("choices") != []:
+        miss(f"`choices` of the event that tells the usage is not an empty list: {shown(last)}")
 
 
 def no_usage(outcome: Outcome) -> None:
@@ -78,7 +87,7 @@ def no_usage(outcome: Outcome) -> None:
 
 
 def closed_soon(outcome: Outcome) -> None:
-    """The model's server saw within a second that the caller had left."""
+    """The model's server saw within two seconds that the caller had left."""
     if not outcome.asked:
         miss("the model's server was not asked")
     if outcome.closed_after is None:
@@ -91,5 +100,8 @@ def others_go_on(outcome: Outcome) -> None:
     """Small questions that were asked meanwhile were answered quickly."""
     if not outcome.waits:
         miss("no small question was asked meanwhile")
-    if (longest := max(outcome.waits)) > QUICK:
+    for wait in outcome.waits:
+        if wait.fault:
+            miss(f"a small question was not answered: {wait.fault}")
+    if (longest := max(wait.seconds for wait in outcome.waits)) > QUICK:
         miss(f"a small question waited {longest:.1f} s for its answer")

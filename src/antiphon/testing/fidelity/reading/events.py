@@ -1,6 +1,5 @@
 """The events of an answer, and the errors that it tells."""
 
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -76,9 +75,9 @@ def without_error(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return objects
 
 
-def shaped(value: Any, shape: Callable[..., Shape] | type[Shape], what: str) -> Shape:
+def shaped(value: Any, shape: type[Shape], what: str) -> Shape:
     """A value as its documented shape. Raises Miss where it has another."""
     try:
-        return msgspec.convert(value, type=shape)  # type: ignore[arg-type, return-value] # a struct's class
+        return msgspec.convert(value, type=shape)
     except msgspec.ValidationError as error:
         miss(f"{what} is not as documented: {error}; it is {shown(value)}")

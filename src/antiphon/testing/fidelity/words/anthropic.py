@@ -79,9 +79,9 @@ def text(index: int, *pieces: str) -> list[Event]:
     return block(index, {"type": "text", "text": ""}, *({"type": "text_delta", "text": piece} for piece in pieces))
 
 
-def call(index: int, id: str, name: str, *pieces: str) -> list[Event]:
+def call(index: int, call_id: str, name: str, *pieces: str) -> list[Event]:
     """A block that calls a tool."""
-    first = {"type": "tool_use", "id": id, "name": name, "input": {}}
+    first = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
     return block(index, first, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces))
 
 
@@ -100,7 +100,11 @@ def end(reason: str = "end_turn", stop: str | None = None, usage: dict[str, Any]
 
 
 def streamed(
-    *blocks: Sequence[Act], reason: str = "end_turn", stop: str | None = None, usage: dict[str, Any] | None = None, wire: Wire = PLAIN
+    *blocks: Sequence[Act],
+    reason: str = "end_turn",
+    stop: str | None = None,
+    usage: dict[str, Any] | None = None,
+    wire: Wire = PLAIN,
 ) -> Scene:
     """A stream as Anthropic makes it."""
     acts = [act for one in blocks for act in one]
@@ -120,9 +124,9 @@ def said(text: str = "Here it is.") -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def called(id: str = "toolu_1", name: str = "weather", **arguments: Any) -> dict[str, Any]:
+def called(call_id: str = "toolu_1", name: str = "weather", **arguments: Any) -> dict[str, Any]:
     """A block that calls a tool."""
-    return {"type": "tool_use", "id": id, "name": name, "input": arguments}
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
 
 
 def error(status: int, kind: str, words: str, retry_after: str = "") -> Scene:

@@ -7,16 +7,22 @@ from antiphon.testing.steps import Body, Header, Status
 
 
 def refusal(
-    status: int, words: str, *, type: str = "invalid_request_error", param: str | None = None, code: str | None = None, retry_after: str = ""
+    status: int,
+    words: str,
+    *,
+    kind: str = "invalid_request_error",
+    param: str | None = None,
+    code: str | None = None,
+    retry_after: str = "",
 ) -> Scene:
     """An error object under a status."""
     wait = (Header("retry-after", retry_after),) if retry_after else ()
-    return Scene((Status(status), *wait, Body(told(words, type=type, param=param, code=code))))
+    return Scene((Status(status), *wait, Body(told(words, kind=kind, param=param, code=code))))
 
 
-def told(words: str, *, type: str = "server_error", param: str | None = None, code: str | None = None) -> dict[str, Any]:
+def told(words: str, *, kind: str = "server_error", param: str | None = None, code: str | None = None) -> dict[str, Any]:
     """An error object."""
-    return {"error": {"message": words, "type": type, "param": param, "code": code}}
+    return {"error": {"message": words, "type": kind, "param": param, "code": code}}
 
 
 def page(status: int, html: str) -> Scene:

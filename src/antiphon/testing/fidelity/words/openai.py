@@ -3,7 +3,6 @@
 Shapes after its reference, "Create chat completion", "The chat completion object" and "The chat completion chunk object".
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from antiphon.testing.fidelity.case import MARK, Act, IfUsageAsked, Scene
@@ -52,7 +51,9 @@ def chunk(*choices: dict[str, Any], **more: Any) -> Event:
     return Event({**HEAD, "object": "chat.completion.chunk", "choices": list(choices), **more})
 
 
-def delta(index: int = 0, *, finish: str | None = None, logprobs: Any = None, more: dict[str, Any] | None = None, **said: Any) -> Event:
+def delta(
+    index: int = 0, *, finish: str | None = None, logprobs: Any = None, more: dict[str, Any] | None = None, **said: Any
+) -> Event:
     """A chunk with one delta. ``more``: further fields of the chunk."""
     choice = {"index": index, "delta": said, "logprobs": logprobs, "finish_reason": finish}
     return chunk(choice, **(more or {}))
@@ -63,15 +64,15 @@ def text(*pieces: str, index: int = 0) -> list[Event]:
     return [delta(index, content=piece) for piece in pieces]
 
 
-def call(index: int | None, arguments: str | None = None, *, name: str = "", id: str = "", **more: Any) -> Event:
+def call(index: int | None, arguments: str | None = None, *, name: str = "", call_id: str = "", **more: Any) -> Event:
     """A delta with one piece of a call; without an index where that is None."""
-    return delta(tool_calls=[piece(index, arguments, name=name, id=id, **more)])
+    return delta(tool_calls=[piece(index, arguments, name=name, call_id=call_id, **more)])
 
 
-def piece(index: int | None, arguments: str | None = None, *, name: str = "", id: str = "", **more: Any) -> dict[str, Any]:
+def piece(index: int | None, arguments: str | None = None, *, name: str = "", call_id: str = "", **more: Any) -> dict[str, Any]:
     """One piece of a call of a tool."""
     function = {**({"name": name} if name else {}), **({"arguments": arguments} if arguments is not None else {})}
-    identity = {"id": id, "type": "function"} if id else {}
+    identity = {"id": call_id, "type": "function"} if call_id else {}
     return {**({"index": index} if index is not None else {}), **identity, "function": function, **more}
 
 
@@ -89,10 +90,9 @@ def streamed(
     return Scene((delta(role="assistant", content=""), *acts, *end, IfUsageAsked(usage_chunk(usage)), *last), wire)
 
 
-def streams(*acts: Act | Sequence[Act], wire: Wire = PLAIN) -> Scene:
+def streams(*acts: Act, wire: Wire = PLAIN) -> Scene:
     """A stream of just these acts."""
-    flat = [act for one in acts for act in (one if isinstance(one, list | tuple) else [one])]
-    return Scene(tuple(flat), wire)
+    return Scene(acts, wire)
 
 
 # -- answering in one piece
@@ -127,9 +127,9 @@ def answers(body: Any, *before: Act, wire: Wire = PLAIN) -> Scene:
     return Scene((*before, Body(body)), wire)
 
 
-def whole_call(name: str = "weather", arguments: str = '{"city":"Paris"}', id: str = "call_1") -> dict[str, Any]:
+def whole_call(name: str = "weather", arguments: str = '{"city":"Paris"}', call_id: str = "call_1") -> dict[str, Any]:
     """A call of a tool."""
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def token(text: str, logprob: float, *others: tuple[str, float]) -> dict[str, Any]:

@@ -52,7 +52,15 @@ def part(text: str) -> dict[str, Any]:
 
 def called(name: str, arguments: str, **more: Any) -> dict[str, Any]:
     """A call of a function in the output."""
-    return {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": name, "arguments": arguments, "status": "completed", **more}
+    return {
+        "id": "fc_1",
+        "type": "function_call",
+        "call_id": "call_1",
+        "name": name,
+        "arguments": arguments,
+        "status": "completed",
+        **more,
+    }
 
 
 def whole(*output: dict[str, Any], **more: Any) -> Scene:
@@ -66,8 +74,17 @@ def streamed_text(*pieces: str, wire: Wire = PLAIN) -> Scene:
     return Scene(
         _events(
             *_opened_text(),
-            *(("response.output_text.delta", {"item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": piece, "logprobs": []}) for piece in pieces),
-            ("response.output_text.done", {"item_id": "msg_1", "output_index": 0, "content_index": 0, "text": text, "logprobs": []}),
+            *(
+                (
+                    "response.output_text.delta",
+                    {"item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": piece, "logprobs": []},
+                )
+                for piece in pieces
+            ),
+            (
+                "response.output_text.done",
+                {"item_id": "msg_1", "output_index": 0, "content_index": 0, "text": text, "logprobs": []},
+            ),
             ("response.content_part.done", {"item_id": "msg_1", "output_index": 0, "content_index": 0, "part": part(text)}),
             ("response.output_item.done", {"output_index": 0, "item": message(text)}),
             ("response.completed", {"response": response(message(text))}),
@@ -85,7 +102,10 @@ def streamed_call(name: str, *pieces: str) -> Scene:
             ("response.created", {"response": begun}),
             ("response.in_progress", {"response": begun}),
             ("response.output_item.added", {"output_index": 0, "item": called(name, "", status="in_progress")}),
-            *(("response.function_call_arguments.delta", {"item_id": "fc_1", "output_index": 0, "delta": piece}) for piece in pieces),
+            *(
+                ("response.function_call_arguments.delta", {"item_id": "fc_1", "output_index": 0, "delta": piece})
+                for piece in pieces
+            ),
             ("response.function_call_arguments.done", {"item_id": "fc_1", "output_index": 0, "name": name, "arguments": arguments}),
             ("response.output_item.done", {"output_index": 0, "item": called(name, arguments)}),
             ("response.completed", {"response": response(called(name, arguments))}),
