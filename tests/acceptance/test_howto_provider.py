@@ -16,7 +16,7 @@ import pytest
 from antiphon.testing import MockUpstream
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "add-a-provider.md").read_text()
-ROW, FLAGS, CHAIN = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+ROW, PROTOCOL, FLAGS, CHAIN = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = re.search(r"^```\n(antiphon .*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1].splitlines()  # type: ignore[index]
 CHECK, SERVE, CHAT = (shlex.split(line)[1:] for line in COMMANDS)
 KEY = "key-of-acme"

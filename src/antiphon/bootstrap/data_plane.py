@@ -13,8 +13,8 @@ from antiphon.config import ProviderSettings, Settings, tls_options
 from antiphon.core.ports import Model, Observer
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
-from antiphon.execution.executor import Replica
-from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions
+from antiphon.execution.executor.replica import Replica
+from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
 from antiphon.gateway import pipeline
 from antiphon.gateway.app import App
 from antiphon.gateway.keys import KeyRing
@@ -31,7 +31,7 @@ _LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, ke
 """A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
 _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 
-ENGINE = Abilities(embeddings=False, tools=False)
+ENGINE = Abilities(embeddings=False, tools=False, parallel_tools=False, vision=False, audio=False, documents=False, reasoning=False)
 """What every engine on this machine can do."""
 ENCODER = Abilities(chat=False, completions=False)
 
@@ -83,7 +83,7 @@ class DataPlane:
                 (ModelCard(settings.embeddings.name, LOCAL, kind="embedding"), Replica(encoder, settings.embeddings.name))
             )
         for row in settings.providers:
-            provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able))
+            provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able), row.protocol)
             replicas += [(ModelCard(model.name, row.name), Replica(provider, model.upstream or model.name)) for model in row.models]
         return replicas
 
@@ -101,8 +101,8 @@ class DataPlane:
             )
         )
 
-    def _connect(self, options: ProviderOptions) -> Provider:
-        provider: Provider = PROVIDERS.load("openai").connect(options, self._wheel)
+    def _connect(self, options: ProviderOptions, protocol: str = "openai") -> Provider:
+        provider: Provider = PROVIDERS.load(protocol).connect(options, self._wheel)
         self._pools.append(provider.pool)
         return provider
 
@@ -129,7 +129,7 @@ def _able(settings: Settings) -> dict[str, tuple[str, ...]]:
     if settings.embeddings.enabled:
         rows.append((settings.embeddings.name, ENCODER))
     for row in settings.providers:
-        abilities = msgspec.convert(row.capabilities, Abilities, from_attributes=True)
+        abilities = _abilities(row)
         rows += [(model.name, abilities) for model in row.models]
     return {
         ability: tuple(
@@ -145,18 +145,24 @@ def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> Provi
     """What a row of configuration means for its provider, its key among the headers."""
     origin = Origin.parse(row.url)
     headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in row.headers.items()]
-    if row.key:
-        headers.append((b"authorization", b"Bearer " + row.key.reveal().encode("latin-1")))
     return ProviderOptions(
         name=row.name,
         origin=origin,
         base_path=urlsplit(row.url).path.rstrip("/"),
+        key=row.key.reveal().encode("latin-1"),
         headers=tuple(headers),
-        abilities=msgspec.convert(row.capabilities, Abilities, from_attributes=True),
+        abilities=_abilities(row),
         timeouts=ClientTimeouts(row.connect_timeout, row.first_byte_timeout, row.idle_timeout, max_age=row.max_connection_age),
         max_connections=row.max_connections,
         route=Route(tls_options(row), _proxy(row, origin, environ)),
     )
+
+
+def _abilities(row: ProviderSettings) -> Abilities:
+    """What a row's endpoint can do: what its protocol gives, and what the row says otherwise."""
+    plugin: ProviderPlugin = PROVIDERS.load(row.protocol)
+    told = {name: value for name, value in msgspec.structs.asdict(row.capabilities).items() if value is not None}
+    return msgspec.structs.replace(plugin.abilities, **told)
 
 
 def _proxy(row: ProviderSettings, origin: Origin, environ: Mapping[str, str]) -> Proxy | None:

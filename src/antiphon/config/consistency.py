@@ -8,6 +8,7 @@ from antiphon.config.keys_file import check_keys
 from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
+from antiphon.execution.providers import PROVIDERS
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 THIS_MACHINE = "antiphon"
@@ -108,6 +109,9 @@ class Checker:
                 yield self._error(f"{path}.name", what, "give it another name")
             if not _valid_port(provider.url):
                 yield self._error(f"{path}.url", f"{path}.url has a port that is not a number from 1 to 65535", "correct the port")
+            if provider.protocol and provider.protocol not in (known := PROVIDERS.names()):
+                what = f'provider "{provider.name}": protocol "{provider.protocol}" is not known'
+                yield self._error(f"{path}.protocol", what, f"known: {', '.join(known)}")
             yield from self._headers(provider, path)
 
     def _headers(self, provider: ProviderSettings, path: str) -> Iterator[ConfigError]:

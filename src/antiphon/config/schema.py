@@ -34,7 +34,9 @@ def struct_type(struct: type[msgspec.Struct]) -> inspect.StructType:
 
 
 def plain(kind: inspect.Type) -> tuple[inspect.Type, bool]:
-    """A type without its metadata, and whether its value must not be shown."""
+    """A type without its metadata and its None, and whether its value must not be shown."""
+    if isinstance(kind, inspect.UnionType):
+        kind = next(known for known in kind.types if not isinstance(known, inspect.NoneType))
     if isinstance(kind, inspect.Metadata):
         return kind.type, bool((kind.extra or {}).get("secret"))
     return kind, isinstance(kind, inspect.CustomType)
@@ -61,6 +63,8 @@ def describe_type(kind: inspect.Type) -> str:
             return "a number" + _range(kind)
         case inspect.CustomType():
             return "a secret text"
+        case inspect.UnionType():
+            return describe_type(plain(kind)[0])
         case inspect.VarTupleType():
             return "a list"
         case _:
@@ -128,7 +132,7 @@ def _range(kind: inspect.IntType | inspect.FloatType) -> str:
 
 
 def _default(value: Any) -> str:
-    if value is msgspec.NODEFAULT or isinstance(value, msgspec.Struct | Secret):
+    if value is msgspec.NODEFAULT or value is None or isinstance(value, msgspec.Struct | Secret):
         return ""
     if isinstance(value, tuple) and any(isinstance(item, msgspec.Struct) for item in value):
         return ""

@@ -107,24 +107,41 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a provider's endpoint can do. What it cannot do is refused by name, or done by Antiphon, before the call leaves."""
+    """What a provider's endpoint can do, where it differs from its protocol.
 
-    stream_usage: bool = True
-    """It understands ``stream_options.include_usage``."""
-    chat: bool = True
-    """It has ``/chat/completions``."""
-    completions: bool = True
-    """It has ``/completions``."""
-    embeddings: bool = True
-    """It has ``/embeddings``."""
-    n: bool = True
-    """It can give several answers to one prompt (``n``)."""
-    logprobs: bool = True
-    """It can report log-probabilities."""
-    json_schema: bool = True
-    """It can hold its answer to a JSON Schema (``response_format``)."""
-    tools: bool = True
+    What it cannot do is refused by name, before the call leaves.
+    """
+
+    stream_usage: bool | None = None
+    """It understands ``stream_options.include_usage``; where it does not, Antiphon goes without."""
+    chat: bool | None = None
+    """It can chat."""
+    completions: bool | None = None
+    """It can complete plain text (``/completions``)."""
+    embeddings: bool | None = None
+    """It can embed texts."""
+    tools: bool | None = None
     """It can call tools."""
+    parallel_tools: bool | None = None
+    """It can call several tools at once."""
+    json_schema: bool | None = None
+    """It can hold its answer to a JSON Schema (``response_format``)."""
+    vision: bool | None = None
+    """It can see images."""
+    audio: bool | None = None
+    """It can hear sounds."""
+    documents: bool | None = None
+    """It can read files."""
+    reasoning: bool | None = None
+    """It can be told how much to think (``reasoning_effort``)."""
+    n: bool | None = None
+    """It can give several answers to one prompt (``n``)."""
+    seed: bool | None = None
+    """It can repeat itself (``seed``)."""
+    logprobs: bool | None = None
+    """It can report log-probabilities."""
+    dimensions: bool | None = None
+    """It can shorten the vectors of texts (``dimensions``)."""
 
 
 class ProviderModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,20 +154,22 @@ class ProviderModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An endpoint that speaks OpenAI's protocol."""
+    """An endpoint at which models can be asked."""
 
     name: Slug
     """Name of the provider, in logs, metrics and ``owned_by``."""
     url: BaseUrl
     """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``."""
+    protocol: Slug = "openai"
+    """Protocol that it speaks, by the name of its plugin: ``openai``, which most do, or ``anthropic``."""
     key: Secret = Secret()
-    """API key, sent as ``Authorization: Bearer ...``. Write ``key: ${NAME}`` or ``key_file: path``; empty sends none."""
+    """API key, sent as the protocol wants it. Write ``key: ${NAME}`` or ``key_file: path``; empty sends none."""
     models: tuple[ProviderModel, ...] = ()
     """Models that it serves, each a name or a ``name``/``upstream`` pair. One that several providers have is tried at each."""
     headers: dict[HeaderName, HeaderValue] = {}
     """Further request headers, for example ``api-key: ${AZURE_KEY}``. Their values are treated as secrets."""
     capabilities: Capabilities = Capabilities()
-    """What the endpoint can do; everything unless said otherwise."""
+    """What the endpoint can do; all that its protocol gives unless said otherwise."""
     connect_timeout: Seconds = 5.0
     """Seconds to wait for a connection."""
     first_byte_timeout: Seconds = 600.0

@@ -48,6 +48,10 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     principal: Principal = ANONYMOUS
     trail: list[str] = []
     """Names of the replicas that were asked, in order; each replica writes its own."""
+    drops: bool = False
+    """What the model's server cannot do may be left out (``drop_unsupported``)."""
+    dropped: list[str] = []
+    """Fields that were left out, by their names."""
 
 
 class Frame(msgspec.Struct, gc=False):

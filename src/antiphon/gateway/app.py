@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from urllib.parse import unquote, urlsplit
 
 from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, PayloadTooLarge
+from antiphon.execution.wire.endpoints import ENDPOINTS, caller_at
 from antiphon.gateway import errors
-from antiphon.gateway.anthropic import messages
 from antiphon.gateway.exchange import new_id, request_id
 from antiphon.gateway.keys import KeyRing
-from antiphon.gateway.openai import embeddings, generation
 from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
 from antiphon.gateway.openai.models import Models
 from antiphon.gateway.pipeline import Pipeline, shown_key
@@ -38,7 +37,7 @@ class App:
 
     def __init__(self, pipeline: Pipeline, models: Models, readiness: Readiness, relay: Relay, keys: KeyRing) -> None:
         self._pipeline = pipeline
-        self._endpoints = {**generation.ROUTES, **embeddings.ROUTES, **messages.ROUTES}
+        self._endpoints = {endpoint.path.encode(): name for name, endpoint in ENDPOINTS.items()}
         self._open: dict[str, Handler] = {"/health": readiness.health, "/ready": readiness.ready}
         self._models = models
         self._relay = relay
@@ -52,8 +51,7 @@ class App:
         try:
             self._slow_path(request, responder)
         except AntiphonError as error:
-            dialect = "anthropic" if request.path.startswith(messages.PREFIX) else "openai"
-            errors.refuse(responder, error, request_id(request), dialect)
+            errors.refuse(responder, error, request_id(request), caller_at(request.path).name)
 
     def _slow_path(self, request: Request, responder: Responder) -> None:
         path = (

@@ -4,9 +4,7 @@ import math
 
 from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Headers
-from antiphon.execution.wire.anthropic import chat as anthropic
-from antiphon.execution.wire.openai import chat as openai_chat
-from antiphon.execution.wire.openai import errors as openai_errors
+from antiphon.execution.wire.endpoints import CALLERS
 from antiphon.transport.server import Responder
 
 _JSON = (b"content-type", b"application/json")
@@ -14,12 +12,13 @@ _JSON = (b"content-type", b"application/json")
 
 def body_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> tuple[int, bytes]:
     """Status and body. What a server wrote in this dialect goes through as it came, unless it was about our credentials."""
-    foreign = isinstance(error, UpstreamRefused) and error.dialect != dialect
-    if dialect == "anthropic":
-        status, body = anthropic.render_error(error, request_id)
-    else:
-        status, body = (openai_chat.render_error if foreign else openai_errors.render)(error, request_id)
-    if isinstance(error, UpstreamRefused) and not foreign and status == error.status and error.body.lstrip()[:1] == b"{":
+    caller = CALLERS[dialect]
+    if not isinstance(error, UpstreamRefused):
+        return caller.render_error(error, request_id)
+    if error.dialect != dialect:
+        return caller.render_refused(error, request_id)
+    status, body = caller.render_error(error, request_id)
+    if status == error.status and error.body.lstrip()[:1] == b"{":
         return status, error.body
     return status, body
 
@@ -42,5 +41,4 @@ def refuse(responder: Responder, error: AntiphonError, request_id: str, dialect:
 def event_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> bytes:
     """An error inside a stream, as an event that nothing follows, neither ``[DONE]`` nor ``message_stop``."""
     body = body_of(error, request_id, dialect)[1]
-    name = b"event: error\n" if dialect == "anthropic" else b""
-    return b"".join((name, b"data: ", body.replace(b"\r", b" ").replace(b"\n", b" "), b"\n\n"))
+    return CALLERS[dialect].error_event(body.replace(b"\r", b" ").replace(b"\n", b" "))

@@ -8,12 +8,11 @@ from itertools import count
 from antiphon.core.errors import AntiphonError, ClientGone, UpstreamRefused
 from antiphon.core.ports import Handle, Model
 from antiphon.core.types import ANONYMOUS, Call, Frame, Headers, Principal, Usage
+from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway import errors
 from antiphon.transport.server import Request, Responder
 
 NO_USAGE = Usage()
-DIALECTS = {"messages": "anthropic"}
-"""What the callers of an endpoint speak, where it is not OpenAI's dialect."""
 _NOT_PASSED_ON = frozenset(
     (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
 )
@@ -64,7 +63,7 @@ class Exchange:
     def __init__(self, on_close: "Callable[[Exchange], None]", endpoint: str, request: Request, responder: Responder) -> None:
         self._on_close = on_close
         self.endpoint = endpoint
-        self.dialect = DIALECTS.get(endpoint, "openai")
+        self.dialect = ENDPOINTS[endpoint].caller.name
         self.request = request
         self.responder = responder
         self.id = request_id(request)
@@ -90,6 +89,8 @@ class Exchange:
         trail = self.call.trail if self.call is not None else ()
         if trail:
             kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))
+        if self.call is not None and self.call.dropped:
+            kept.append((b"x-antiphon-dropped", ", ".join(self.call.dropped).encode("ascii", "replace")))
         self._head = (status, tuple(kept))
         self.status = status
 

@@ -23,6 +23,7 @@ from antiphon.core.events import CallFinished
 from antiphon.core.ports import Observer
 from antiphon.core.types import Call
 from antiphon.dispatch.directory import Directory
+from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.keys import KeyRing
@@ -102,16 +103,19 @@ def parse(exchange: Exchange) -> None:
     """Stage 2."""
     body = exchange.request.body
     head = wire.parse_head(body)
+    drops = head.drop_unsupported
+    stream = head.stream if head.stream is not None else ENDPOINTS[exchange.endpoint].streams
     exchange.call = Call(
         exchange.id,
         exchange.endpoint,
         head.model,
-        body,
-        bool(head.stream),
+        body if drops is None else wire.without_field(body, "drop_unsupported"),
+        stream,
         head.wants_usage,
         exchange.dialect,
         exchange.principal,
         [],
+        bool(drops),
     )
 
 

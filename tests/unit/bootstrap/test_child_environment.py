@@ -8,7 +8,9 @@ from antiphon.config import KeySettings, ProviderSettings, Secret, ServerSetting
 SETTINGS = Settings(
     server=ServerSettings(keys=(KeySettings("me", Secret("sk-caller-1")),)),
     providers=(
-        ProviderSettings("a", "https://a/v1", Secret("sk-provider-1"), headers={"api-key": "Bearer azure-key-1", "x-flag": "1"}),
+        ProviderSettings(
+            "a", "https://a/v1", key=Secret("sk-provider-1"), headers={"api-key": "Bearer azure-key-1", "x-flag": "1"}
+        ),
         ProviderSettings("b", "https://b/v1", proxy="http://me:open-sesame@proxy:3128"),
     ),
 )

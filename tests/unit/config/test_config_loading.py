@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from antiphon.config import (
     DEFAULT_MODEL,
     MASK,
+    Capabilities,
     EmbeddingSettings,
     KeySettings,
     LocalModelSettings,
@@ -105,8 +106,7 @@ def test_everything_can_be_set(tmp_path):
     assert groq.key == Secret("groq-key")
     assert groq.models == (ProviderModel("llama"), ProviderModel("small", "llama-3.1-8b"))
     assert groq.headers == {"x-team": "blue"}
-    assert not groq.capabilities.logprobs
-    assert groq.capabilities.tools
+    assert groq.capabilities == Capabilities(logprobs=False)
     assert (groq.connect_timeout, groq.first_byte_timeout, groq.idle_timeout, groq.max_connections) == (1.0, 2.0, 3.0, 4)
     (tiny,) = settings.models
     assert (tiny.name, tiny.threads, tiny.adapters) == ("org/tiny:q4", 2, {"french": "file:french"})
@@ -393,6 +393,7 @@ providers = st.builds(
     headers=st.dictionaries(names, st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)), max_size=2),
     connect_timeout=seconds,
     first_byte_timeout=seconds,
+    protocol=names,
     idle_timeout=seconds,
     max_connections=st.integers(1, 10**6),
     max_connection_age=seconds,

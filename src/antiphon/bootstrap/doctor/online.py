@@ -10,6 +10,7 @@ from antiphon.bootstrap.doctor.asking import Answer, Question, ask_all
 from antiphon.bootstrap.doctor.subject import Finding, Subject
 from antiphon.config import ProviderSettings
 from antiphon.core.errors import AntiphonError
+from antiphon.execution.providers import PROVIDERS, ProviderPlugin
 
 SKEW = 60.0
 """Seconds between this machine's clock and a provider's beyond which it is told."""
@@ -38,7 +39,8 @@ def providers(subject: Subject) -> Iterator[Finding]:
 
 def _question(row: ProviderSettings) -> Question:
     options = provider_options(row, os.environ)
-    return Question(options.origin, f"{options.base_path}/models", options.headers, 0, options.route)
+    plugin: ProviderPlugin = PROVIDERS.load(row.protocol)
+    return Question(options.origin, f"{options.base_path}/{plugin.models_path}", plugin.headers(options), 0, options.route)
 
 
 def _judged(name: str, answer: Answer) -> Finding:

@@ -8,10 +8,12 @@ from typing import Protocol
 
 import msgspec
 
+from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.plugins import PluginGroup
 from antiphon.core.types import Call
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.wire.chat import ChatAbilities
+from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -19,18 +21,28 @@ MIN_SECRET = 6
 """Bytes from which the value of a header counts as a secret: a shorter one would be found in innocent text."""
 
 
+HeaderFields = tuple[tuple[bytes, bytes], ...]
+
+
 class Abilities(msgspec.Struct, frozen=True):
-    """What a provider's server can do, as its row of configuration says."""
+    """What a provider's server can do: what its protocol gives, less what its row of configuration takes away."""
 
     stream_usage: bool = True
     """Understands ``stream_options.include_usage``."""
     chat: bool = True
     completions: bool = True
     embeddings: bool = True
-    n: bool = True
-    logprobs: bool = True
-    json_schema: bool = True
     tools: bool = True
+    parallel_tools: bool = True
+    json_schema: bool = True
+    vision: bool = True
+    audio: bool = True
+    documents: bool = True
+    reasoning: bool = True
+    n: bool = True
+    seed: bool = True
+    logprobs: bool = True
+    dimensions: bool = True
 
 
 class ProviderOptions(msgspec.Struct, frozen=True):
@@ -40,8 +52,10 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     origin: Origin
     base_path: str = ""
     """Path of the API root, for example ``/v1``."""
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    """Sent with each call, the key among them."""
+    key: bytes = b""
+    """Shown in the way of the protocol; empty shows none."""
+    headers: HeaderFields = ()
+    """Sent with each call."""
     abilities: Abilities = Abilities()
     timeouts: ClientTimeouts = ClientTimeouts()
     max_connections: int = 1024
@@ -56,8 +70,9 @@ class ProviderOptions(msgspec.Struct, frozen=True):
         return f"ProviderOptions({self.name!r}, {self.origin})"
 
     def secrets(self) -> tuple[bytes, ...]:
-        """The values of ``headers``, and the proxy's credentials, in every spelling that an error may quote, JSON's among them."""
+        """The key, the values of ``headers`` and the proxy's credentials, in every spelling that an error may quote."""
         values = {value.partition(b" ")[2] if name == b"authorization" else value for name, value in self.headers}
+        values.add(self.key)
         if self.route.proxy is not None:
             values |= self.route.proxy.secrets
         plain = [value for value in values if len(value) >= MIN_SECRET]
@@ -79,8 +94,10 @@ class Provider(Protocol):
     """A server that models can be asked of."""
 
     name: str
-    dialect: str
-    """What its server speaks; a call in another one is translated."""
+    passing: Mapping[str, Passing]
+    """Endpoints whose calls it takes as they are, and how their answers are watched."""
+    outbound: Outbound
+    """What is said to it where the call is none of those."""
     chat: ChatAbilities
     """What a translated call may ask of it."""
     pool: ClientPool
@@ -93,11 +110,25 @@ class Provider(Protocol):
     """Where it is told how the provider fares."""
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
-        """Put ``call`` into the server's words; ``upstream`` is its name for the model. Raises InvalidRequest for what it lacks."""
+        """Put ``call``, in its dialect, into the server's words; ``upstream`` is its name for the model.
+
+        Raises UnsupportedParameter for what it lacks.
+        """
+
+    def lacks(self, call: Call) -> UnsupportedParameter:
+        """The error for an endpoint that it cannot serve."""
 
 
 class ProviderPlugin(Protocol):
     """What a provider's file ends in."""
+
+    abilities: Abilities
+    """What servers of its protocol can do, unless a row says less."""
+    models_path: str
+    """Path below the root at which a server lists its models."""
+
+    def headers(self, options: ProviderOptions) -> HeaderFields:
+        """What each request carries: the headers of the row, and the key in the way of the protocol."""
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> Provider: ...
 

@@ -4,7 +4,8 @@ A field of one dialect that has no like in the others is kept by its name. A wri
 refuses it, unless it is among the hints, which do not change what is answered.
 """
 
-from typing import Any, Literal
+from collections.abc import Collection, Mapping
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -59,10 +60,12 @@ class ToolCall(msgspec.Struct, frozen=True, tag=True):
     name: str
     arguments: str
     cache: str = ""
+    signature: str = ""
+    """What the vendor wants back with the call, so that the model goes on with the thought that led to it."""
 
 
 class Thinking(msgspec.Struct, frozen=True, tag=True):
-    """What the model thought before it answered. Anthropic takes it back only with the signature that it came with."""
+    """What the model thought before it answered. Its vendor takes it back only with the signature that it came with."""
 
     text: str
     signature: str = ""
@@ -169,6 +172,10 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
+    min_p: float | None = None
+    """The least share of the likeliest token's probability that another must have."""
+    repetition_penalty: float | None = None
+    """Divides the scores of tokens that were there already; 1 changes nothing."""
     stop: tuple[str, ...] = ()
     n: int | None = None
     seed: int | None = None
@@ -185,6 +192,12 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of its dialect alone that change the answer."""
     hints: dict[str, msgspec.Raw] = {}
     """Fields of its dialect alone that do not, such as ``metadata`` and ``service_tier``."""
+    names: Mapping[str, str] = {}
+    """What its dialect calls the fields that have another name with OpenAI, for errors."""
+
+    def called(self, field: str) -> str:
+        """The caller's name for a field of OpenAI's."""
+        return self.names.get(field, field)
 
 
 class ChatAbilities(msgspec.Struct, frozen=True):
@@ -202,6 +215,8 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     logprobs: bool = True
     json_schema: bool = True
     top_k: bool = False
+    min_p: bool = False
+    repetition_penalty: bool = False
     system_anywhere: bool = False
     """Anthropic: takes system messages in the middle of a conversation; otherwise they move to its beginning."""
     reasoning: Literal["", "effort", "budget", "adaptive"] = ""
@@ -211,15 +226,30 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     stream_usage: bool = True
 
 
+class Asked(Protocol):
+    """A request of any kind, as far as its dialect's own fields go."""
+
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def extra(self) -> dict[str, msgspec.Raw]: ...
+    @property
+    def hints(self) -> dict[str, msgspec.Raw]: ...
+
+
 def unsupported(param: str, reason: str, remedy: str = "leave it out") -> UnsupportedParameter:
     """The error for a field that a server cannot honour."""
     return UnsupportedParameter(f"`{param}` is not supported: {reason}", remedy=remedy, param=param)
 
 
-def own_fields(request: ChatRequest, dialect: str) -> dict[str, Any]:
-    """What a writer of ``dialect`` passes on of another's fields. Raises UnsupportedParameter for the first that it cannot."""
+def own_fields(request: Asked, dialect: str, known: Collection[str] = ()) -> dict[str, Any]:
+    """What a writer of ``dialect`` passes on of a request's own fields: all of its own dialect, of another the ``known`` ones.
+
+    Raises UnsupportedParameter for the first that it cannot pass on.
+    """
     if request.dialect == dialect:
         return {**request.hints, **request.extra}
     for name in request.extra:
-        raise unsupported(name, "this model is behind an API that has nothing like it")
-    return {}
+        if name not in known:
+            raise unsupported(name, "this model is behind an API that has nothing like it")
+    return dict(request.extra)

@@ -59,6 +59,8 @@ class ToolCallBegan(msgspec.Struct, frozen=True, gc=False):
     call: int
     id: str
     name: str
+    signature: str = ""
+    """What its vendor wants back with the call."""
 
 
 class ToolArguments(msgspec.Struct, frozen=True, gc=False):
@@ -74,6 +76,16 @@ class LogProbs(msgspec.Struct, frozen=True, gc=False):
 
     index: int
     raw: msgspec.Raw
+
+
+class Cited(msgspec.Struct, frozen=True, gc=False):
+    """A stretch of a choice's text is another's: characters ``start`` to ``end`` of all its text."""
+
+    index: int
+    url: str
+    title: str
+    start: int
+    end: int
 
 
 class Finished(msgspec.Struct, frozen=True, gc=False):
@@ -92,6 +104,10 @@ class Counted(msgspec.Struct, frozen=True, gc=False):
     usage: Usage
     cache_written: int = 0
     """Prompt tokens that the server put into its cache; part of ``prompt_tokens``."""
+    heard: int = 0
+    """Prompt tokens that were sound; part of ``prompt_tokens``."""
+    spoken: int = 0
+    """Completion tokens that were sound; part of ``completion_tokens``."""
 
 
 class Failed(msgspec.Struct, frozen=True, gc=False):
@@ -100,6 +116,8 @@ class Failed(msgspec.Struct, frozen=True, gc=False):
     status: int
     message: str
     code: str = ""
+    retry_after: float | None = None
+    """Seconds after which the server wants to be asked again."""
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False):
@@ -116,6 +134,7 @@ Event = (
     | ToolCallBegan
     | ToolArguments
     | LogProbs
+    | Cited
     | Finished
     | Counted
     | Failed
@@ -131,6 +150,7 @@ class Choice(msgspec.Struct):
     parts: list[AnswerPart] = []
     finish: Finished | None = None
     logprobs: list[msgspec.Raw] = []
+    citations: list[Cited] = []
 
 
 class Answer(msgspec.Struct):
@@ -170,6 +190,7 @@ class _Gathered:
         self._signatures: dict[int, str] = {}
         self._finish: Finished | None = None
         self._logprobs: list[msgspec.Raw] = []
+        self._citations: list[Cited] = []
 
     def take(self, event: Event) -> None:
         match event:
@@ -194,6 +215,8 @@ class _Gathered:
                 self._arguments.setdefault(event.call, []).append(event.text)
             case LogProbs():
                 self._logprobs.append(event.raw)
+            case Cited():
+                self._citations.append(event)
             case Finished():
                 self._finish = event
 
@@ -211,14 +234,14 @@ class _Gathered:
             text = "".join(texts)
             if kind is ToolCall:
                 call = self._calls[next(calls)]
-                parts.append(ToolCall(call.id, call.name, text or "{}"))
+                parts.append(ToolCall(call.id, call.name, text or "{}", signature=call.signature))
             elif kind is Thinking:
                 parts.append(Thinking(text, self._signatures.get(place, "")))
             elif kind is RedactedThinking:
                 parts.append(RedactedThinking(text))
             else:
                 parts.append(Text(text) if kind is Text else Refusal(text))
-        return Choice(index, parts, self._finish, self._logprobs)
+        return Choice(index, parts, self._finish, self._logprobs, self._citations)
 
 
 def events_of(answer: Answer) -> list[Event]:
@@ -230,6 +253,7 @@ def events_of(answer: Answer) -> list[Event]:
             events += _events_of_part(choice.index, calls, part)
             calls += isinstance(part, ToolCall)
         events += [LogProbs(choice.index, raw) for raw in choice.logprobs]
+        events += choice.citations
         events += [choice.finish] if choice.finish is not None else []
     events += [answer.counted] if answer.counted is not None else []
     events += [answer.failed] if answer.failed is not None else []
@@ -247,4 +271,5 @@ def _events_of_part(index: int, call: int, part: AnswerPart) -> list[Event]:
         case Thinking():
             signature = [ThinkingSignature(index, part.signature)] if part.signature else []
             return [ThinkingDelta(index, part.text), *signature]
-    return [ToolCallBegan(index, call, part.id, part.name), ToolArguments(index, call, part.arguments)]
+    began = ToolCallBegan(index, call, part.id, part.name, part.signature)
+    return [began, ToolArguments(index, call, part.arguments)]

@@ -8,9 +8,12 @@ from typing import Any, Protocol
 
 import msgspec
 
+from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.embedding import EmbeddingAbilities, EmbeddingAnswer, EmbeddingRequest
+from antiphon.execution.wire.rerank import RerankAnswer, RerankRequest
 from antiphon.transport.sse import EventSplitter
 
 
@@ -48,8 +51,8 @@ class StreamWatch(Protocol):
     """Its last event went by."""
     begun: bool
     """A reader has seen something of it."""
-    failure: Any
-    """The error object that the server told inside the stream, behind all that was passed on; None where it told none."""
+    failure: UpstreamRefused | None
+    """What the server told of an error inside the stream, behind all that was passed on."""
 
     def take(self, raw: bytes) -> bytes:
         """What of whole frames is passed on: all, but for what only we asked for and what follows the end or an error."""
@@ -61,6 +64,18 @@ class StreamWatch(Protocol):
         """What was used, as far as the server told it."""
 
 
+class Framing(msgspec.Struct, frozen=True):
+    """How a streamed answer is cut into frames."""
+
+    splitter: Callable[[], Splitter]
+    content_type: bytes
+    end: bytes
+    """What completes a last frame that came without it."""
+
+
+SSE = Framing(EventSplitter, b"text/event-stream", b"\n\n")
+
+
 class InboundChat(msgspec.Struct, frozen=True):
     """How callers of a dialect ask for a chat, and are answered."""
 
@@ -70,7 +85,7 @@ class InboundChat(msgspec.Struct, frozen=True):
     """Of the caller's request and the id of the call."""
     write_whole: Callable[[Iterable[Event], ChatRequest, str], tuple[int, bytes]]
     """Status and body of an answer in one piece."""
-    stream_type: bytes = b"text/event-stream"
+    stream_type: bytes = SSE.content_type
     """Content type of a streamed answer."""
 
 
@@ -84,14 +99,90 @@ class OutboundChat(msgspec.Struct, frozen=True):
     reader: Callable[[], AnswerReader]
     read_whole: Callable[[bytes], Sequence[Event]]
     """The events of an answer in one piece. Raises UpstreamBroken where it is none."""
-    splitter: Callable[[], Splitter] = EventSplitter
-    stream_type: bytes = b"text/event-stream"
+    framing: Framing = SSE
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """How callers of a dialect hear of errors."""
+
+    name: str
+    render_error: Callable[[AntiphonError, str], tuple[int, bytes]]
+    """Status and body, of the error and the id of the request."""
+    render_refused: Callable[[AntiphonError, str], tuple[int, bytes]]
+    """The same where a server of another dialect refused: its own words are kept."""
+    error_event: Callable[[bytes], bytes]
+    """A body as the frame of a stream that nothing follows."""
+    root: str = ""
+    """Path above all that belongs to them."""
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """What callers may ask for at one place, and in which dialect."""
+
+    path: str
+    caller: Caller
+    ability: str
+    """What a server must be able to do, by the name of the capability."""
+    chat: InboundChat | None = None
+    """How it is translated where the server's dialect is another; None where only the same dialect can answer."""
+    streams: bool = False
+    """An answer is streamed unless the caller says otherwise."""
+
+
+class InboundEmbedding(msgspec.Struct, frozen=True):
+    """How callers of a dialect ask for embeddings, and are answered."""
+
+    decode_request: Callable[[bytes], EmbeddingRequest]
+    """Raises InvalidRequest, naming the field, for a body that is no request of the dialect."""
+    write_answer: Callable[[EmbeddingAnswer, EmbeddingRequest, str], bytes]
+    """Of the answer, the caller's request and the id of the call. Raises UpstreamBroken where a vector cannot be told so."""
+
+
+class OutboundEmbedding(msgspec.Struct, frozen=True):
+    """How servers of a dialect are asked for embeddings, and read."""
+
+    endpoint: str
+    """What the provider is asked to prepare: the path below its root, or a name that it knows."""
+    encode_request: Callable[[EmbeddingRequest, EmbeddingAbilities], bytes]
+    """Raises UnsupportedParameter, naming the field, for what the server cannot do."""
+    read_answer: Callable[[bytes, EmbeddingRequest], EmbeddingAnswer]
+    """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
+
+
+class InboundRerank(msgspec.Struct, frozen=True):
+    """How callers of a dialect ask for documents to be ranked, and are answered."""
+
+    decode_request: Callable[[bytes], RerankRequest]
+    """Raises InvalidRequest, naming the field, for a body that is no request of the dialect."""
+    write_answer: Callable[[RerankAnswer, RerankRequest, str], bytes]
+    """Of the answer, the caller's request and the id of the call."""
+
+
+class OutboundRerank(msgspec.Struct, frozen=True):
+    """How servers of a dialect are asked to rank documents, and read."""
+
+    endpoint: str
+    """What the provider is asked to prepare: the path below its root, or a name that it knows."""
+    encode_request: Callable[[RerankRequest], bytes]
+    """Raises UnsupportedParameter, naming the field, for what the server cannot do."""
+    read_answer: Callable[[bytes, RerankRequest], RerankAnswer]
+    """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
 
 
 class Passing(msgspec.Struct, frozen=True):
-    """How answers are watched that go on as they came."""
+    """How answers of one endpoint are watched that go on as they came."""
 
-    watch: Callable[[bool], StreamWatch]
-    """Of whether the usage was asked for by us alone, so that the caller must not see it."""
-    read_answer: Callable[[bytes], tuple[Usage | None, Any]]
-    """Usage and error of an answer in one piece, each None where it tells none. Raises one of ``reading.UNREADABLE``."""
+    read_answer: Callable[[bytes], tuple[Usage | None, UpstreamRefused | None]]
+    """Usage and failure of an answer in one piece, each None where it tells none. Raises one of ``reading.UNREADABLE``."""
+    watch: Callable[[bool], StreamWatch] | None = None
+    """Of whether the usage was asked for by us alone, so that the caller must not see it. None where nothing is streamed."""
+    framing: Framing = SSE
+    decode: Callable[[bytes], Any] | None = None
+    """What ``Frame.view`` shows of a frame."""
+
+
+class Outbound(msgspec.Struct, frozen=True):
+    """What servers of a dialect understand, when it is not what the caller said."""
+
+    dialect: str
+    chat: OutboundChat | None = None

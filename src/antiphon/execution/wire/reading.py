@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 
-from antiphon.core.errors import InvalidRequest
+from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.execution.wire.wrong_values import Decoded, WrongValue
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -15,6 +15,9 @@ NULL = msgspec.Raw(b"null")
 """What stands for a value that is passed on unread, where there is none."""
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """A number of tokens; what a server counts outside of this is no count."""
+
+NAME_A_MODEL = "name a model that GET /v1/models lists"
+"""What to do about a model's name that is missing or wrong."""
 
 encode = msgspec.json.Encoder().encode
 
@@ -31,8 +34,21 @@ def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
         raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
 
 
+def decode_answer(decode: Callable[[bytes], Decoded], body: bytes, endpoint: str) -> Decoded:
+    """What ``decode`` makes of a server's answer. Raises UpstreamBroken, which says that it is none of ``endpoint``."""
+    try:
+        return decode(body)
+    except UNREADABLE as error:
+        raise UpstreamBroken(f"the model's server sent what is no answer of {endpoint}: {error}") from error
+
+
 def _invalid_field(error: msgspec.ValidationError) -> InvalidRequest:
     wrong = WrongValue.of(error)
     if wrong.missing == "model" and not wrong.place:
-        return InvalidRequest("the field `model` is missing", param="model", remedy="name a model that GET /v1/models lists")
+        return model_missing()
     return wrong.error()
+
+
+def model_missing() -> InvalidRequest:
+    """The error for a request that names no model."""
+    return InvalidRequest("the field `model` is missing", param="model", remedy=NAME_A_MODEL)

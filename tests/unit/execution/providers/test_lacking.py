@@ -8,7 +8,8 @@ import pytest
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, ProviderOptions
-from antiphon.execution.providers.openai import MAX_SHOWN, OpenAIProvider
+from antiphon.execution.providers._lacking import MAX_SHOWN
+from antiphon.execution.providers.openai import OpenAIProvider
 from antiphon.transport.client import Origin
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -22,7 +23,10 @@ def refusal(endpoint: str, **fields: object) -> UnsupportedParameter:
     async def prepare() -> None:
         wheel = DeadlineWheel(asyncio.get_running_loop())
         provider = OpenAIProvider(ProviderOptions("antiphon", Origin(), abilities=LACKING, elsewhere=ELSEWHERE), wheel)
-        provider.prepare(call(endpoint, fields), "small")
+        asked = call(endpoint, fields)
+        if endpoint not in provider.passing:
+            raise provider.lacks(asked)
+        provider.prepare(asked, "small")
 
     with pytest.raises(UnsupportedParameter) as caught:
         asyncio.run(prepare())

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import anthropic as anthropic_sdk
-import httpx2
 import openai as openai_sdk
 import pytest
 
@@ -15,6 +14,7 @@ from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import Text, Thinking, ToolCall
 from antiphon.execution.wire.openai import chat as openai_chat
+from tests.unit.execution.wire.official_clients import seen_by_anthropic, seen_by_openai
 
 DONE = b"data: [DONE]\n\n"
 
@@ -49,28 +49,6 @@ def read_anthropic(raw: bytes) -> list[neutral.Event]:
 
 def parts(events: Iterable[neutral.Event]) -> list[Any]:
     return neutral.answer_of(events).choices[0].parts
-
-
-def seen_by_anthropic(raw: bytes) -> Any:
-    """The message that Anthropic's client makes of a stream."""
-    transport = httpx2.MockTransport(
-        lambda request: httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=raw)
-    )
-    with (
-        httpx2.Client(transport=transport) as http,
-        anthropic_sdk.Anthropic(api_key="k", http_client=http, max_retries=0) as client,
-        client.messages.stream(model="m", max_tokens=9, messages=[{"role": "user", "content": "x"}]) as stream,
-    ):
-        return stream.get_final_message()
-
-
-def seen_by_openai(raw: bytes) -> list[Any]:
-    """The chunks that OpenAI's client makes of a stream."""
-    transport = httpx2.MockTransport(
-        lambda request: httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=raw)
-    )
-    with httpx2.Client(transport=transport) as http, openai_sdk.OpenAI(api_key="k", http_client=http, max_retries=0) as client:
-        return list(client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}], stream=True))
 
 
 def for_anthropic(*events: dict[str, Any]) -> Any:

@@ -1,7 +1,6 @@
 """An answer of Anthropic's Messages endpoint, read into events that belong to no vendor.
 
-Shapes after Anthropic's documentation, "Streaming messages". ``input_tokens`` there leaves out what came from the cache or went
-into it; here all of it is part of the prompt, as everywhere else.
+Shapes after Anthropic's documentation, "Streaming messages".
 """
 
 from collections.abc import Callable
@@ -10,10 +9,10 @@ from typing import Any
 import msgspec
 
 from antiphon.core.errors import UpstreamBroken
-from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.anthropic.usage import UsageReader
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
+from antiphon.execution.wire.reading import NULL, UNREADABLE
 from antiphon.execution.wire.said_errors import said
 from antiphon.execution.wire.wrong_values import Decoded
 from antiphon.transport import sse
@@ -41,18 +40,6 @@ STATUSES = {
     "overloaded_error": 529,
 }
 """The status of each kind of error (Anthropic's documentation, "Errors"), for those that come inside a stream without one."""
-
-
-class _OutputDetails(msgspec.Struct):
-    thinking_tokens: Count | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cache_read_input_tokens: Count | None = None
-    cache_creation_input_tokens: Count | None = None
-    output_tokens_details: _OutputDetails | None = None
 
 
 class _Block(msgspec.Struct):
@@ -96,7 +83,6 @@ class _Event(msgspec.Struct):
     error: Any = None
 
 
-_decode_usage = msgspec.json.Decoder(_Usage | None).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
 _decode_message = msgspec.json.Decoder(_Message).decode
 
@@ -108,7 +94,7 @@ class AnswerReader:
         self._ended = False
         self._reason = ""
         self._stop = ""
-        self._usage: _Usage | None = None
+        self._usage = UsageReader()
         self._calls: dict[int, int] = {}
         self._wordless: dict[int, bytes] = {}
         """Calls whose arguments have not come in pieces yet, with those that came when they began."""
@@ -141,14 +127,14 @@ class AnswerReader:
         for index, block in enumerate(message.content):
             events += self._begin(index, block)
             events += self._read(_Event("content_block_stop", index))
-        self._count(message.usage)
+        self._usage.count(message.usage)
         self._reason, self._stop = message.stop_reason or "", message.stop_sequence or ""
         return [*events, *self._end()]
 
     def _read(self, event: _Event) -> list[Event]:
         match event:
             case _Event(type="message_start", message=_Message() as message):
-                self._count(message.usage)
+                self._usage.count(message.usage)
                 return [neutral.Began(message.id or "", message.model or "")]
             case _Event(type="content_block_start", content_block=_Block() as block):
                 return self._begin(event.index, block)
@@ -158,7 +144,7 @@ class AnswerReader:
                 whole = self._wordless.pop(event.index)
                 return [neutral.ToolArguments(0, self._calls[event.index], whole.decode())]
             case _Event(type="message_delta"):
-                self._count(event.usage)
+                self._usage.count(event.usage)
                 if event.delta is not None:
                     self._reason = event.delta.stop_reason or self._reason
                     self._stop = event.delta.stop_sequence or self._stop
@@ -197,37 +183,17 @@ class AnswerReader:
                 return [neutral.ToolArguments(0, self._calls[index], text)]
         return []
 
-    def _count(self, raw: msgspec.Raw) -> None:
-        """Keep what was counted last of each; all counts are of the answer so far."""
-        try:
-            usage = _decode_usage(raw)
-        except msgspec.ValidationError:
-            return  # what is no count is not told on
-        if usage is None:
-            return
-        known = self._usage or _Usage()
-        told = {name: value for name in usage.__struct_fields__ if (value := getattr(usage, name)) is not None}
-        self._usage = msgspec.structs.replace(known, **told)
-
     def _end(self) -> list[Event]:
         self._ended = True
         reason = _REASONS.get(self._reason, "stop")
         finish = neutral.Finished(0, reason, self._stop if reason == "stop_sequence" else "")
-        return [finish, *_counted(self._usage), neutral.Ended()]
+        counted = self._usage.counted()
+        return [finish, *([counted] if counted is not None else ()), neutral.Ended()]
 
 
 def read_whole(body: bytes) -> list[Event]:
     """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
     return AnswerReader().read_whole(body)
-
-
-def _counted(usage: _Usage | None) -> list[Event]:
-    if usage is None:
-        return []
-    cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    prompt, completion = (usage.input_tokens or 0) + cached + written, usage.output_tokens or 0
-    thought = (usage.output_tokens_details.thinking_tokens or 0) if usage.output_tokens_details is not None else 0
-    return [neutral.Counted(Usage(prompt, completion, prompt + completion, cached, thought), written)]
 
 
 def _failed(error: Any) -> neutral.Failed:

@@ -1,6 +1,7 @@
 """Events that belong to no vendor, written as an answer of Anthropic's Messages endpoint.
 
-There, one block follows another, so where a server mixes the pieces of several calls of tools, those of the later ones wait.
+There, one block follows another, so where a server mixes the pieces of several calls of tools, those of the later ones wait. A call
+has no signature there, but the thought before it has.
 """
 
 from collections import deque
@@ -15,6 +16,7 @@ from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic.answer_reader import STATUSES
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.said_errors import of_refused, refused
+from antiphon.execution.wire.signatures import of_call
 from antiphon.execution.wire.wrong_values import is_object
 
 _REASONS = {
@@ -73,8 +75,8 @@ class AnswerWriter:
                 return [self.fail(refused(event))]
             case neutral.Ended():
                 return self._end() if self._began and not self._failed else []
-            case neutral.LogProbs():
-                return []  # cannot be asked for in this dialect
+            case neutral.LogProbs() | neutral.Cited():
+                return []  # the first cannot be asked for in this dialect, the second be told without what only its vendor knows
         if event.index:
             return []  # nor can more than one choice
         opening = [] if self._began else self._begin(neutral.Began())
@@ -114,7 +116,7 @@ class AnswerWriter:
             case neutral.RedactedThought():
                 return [*self._opened("redacted_thinking", data=event.data), *self._close()]
             case neutral.ToolCallBegan():
-                pieces = self._close() + self._opened("tool_use", id=event.id, name=event.name)
+                pieces = self._signed(event.signature) + self._close() + self._opened("tool_use", id=event.id, name=event.name)
                 self._call, self._arguments = event.call, []
                 return pieces
             case neutral.ToolArguments() if event.call == self._call and event.text:
@@ -147,6 +149,12 @@ class AnswerWriter:
         told = {"type": "content_block_delta", "index": self._block, "delta": {"type": kind, **fields}}
         return _named("content_block_delta", told)
 
+    def _signed(self, signature: str) -> list[bytes]:
+        """The thought before a call, with the signature of the call."""
+        if not signature:
+            return []
+        return [*self._opened("thinking"), self._delta("signature_delta", signature=of_call(signature))]
+
     def _close(self) -> list[bytes]:
         if not self._open:
             return []
@@ -176,12 +184,26 @@ def write_whole(events: Iterable[Event], model: str, request_id: str) -> tuple[i
     reason, stop = _stopped(choice.finish, declined=declined)
     body = {
         **_head(answer.began, model, request_id),
-        "content": [_block(part, cut=reason == "max_tokens") for part in choice.parts],
+        "content": [_block(part, cut=reason == "max_tokens") for part in _with_signatures(choice.parts)],
         "stop_reason": reason,
         "stop_sequence": stop,
         "usage": _usage(answer.counted),
     }
     return 200, reading.encode(body)
+
+
+def _with_signatures(parts: Iterable[neutral.AnswerPart]) -> Iterable[neutral.AnswerPart]:
+    """The parts with the signature of each call at the thought before it."""
+    told: list[neutral.AnswerPart] = []
+    for part in parts:
+        if isinstance(part, chat.ToolCall) and part.signature:
+            thought = told[-1] if told else None
+            if isinstance(thought, chat.Thinking) and not thought.signature:
+                told[-1] = chat.Thinking(thought.text, of_call(part.signature))
+            else:
+                told.append(chat.Thinking("", of_call(part.signature)))
+        told.append(part)
+    return told
 
 
 def _block(part: neutral.AnswerPart, *, cut: bool) -> dict[str, Any]:

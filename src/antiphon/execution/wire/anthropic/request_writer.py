@@ -15,6 +15,7 @@ from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.anthropic.request_reader import DIALECT
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
+from antiphon.execution.wire.signatures import unmarked
 
 MIN_BUDGET = 1024
 """The fewest tokens that thinking may be given (Anthropic's API reference, ``thinking.budget_tokens``)."""
@@ -57,6 +58,8 @@ def _refuse(request: ChatRequest) -> None:
     for name, asked in (
         ("n", request.n not in (None, 1)),
         ("seed", request.seed is not None),
+        ("min_p", bool(request.min_p)),
+        ("repetition_penalty", request.repetition_penalty not in (None, 1)),
         ("presence_penalty", bool(request.presence_penalty)),
         ("frequency_penalty", bool(request.frequency_penalty)),
         ("logprobs", bool(request.logprobs)),
@@ -175,7 +178,8 @@ def _block(part: chat.Part, message: chat.Message, abilities: ChatAbilities) -> 
         case chat.ToolResult():
             return [_result(part, message, abilities)]
         case chat.Thinking():
-            return [{"type": "thinking", "thinking": part.text, "signature": part.signature}] if part.signature else []
+            signature = unmarked(part.signature, DIALECT)
+            return [{"type": "thinking", "thinking": part.text, "signature": signature}] if signature else []
         case chat.RedactedThinking():
             return [{"type": "redacted_thinking", "data": part.data}]
         case chat.Foreign(dialect="anthropic"):

@@ -16,6 +16,7 @@ from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.openai import errors as openai_errors
 from antiphon.execution.wire.openai import passthrough
+from antiphon.execution.wire.openai.extra_content import with_signature
 from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.transport import sse
 
@@ -67,15 +68,14 @@ class AnswerWriter:
             case neutral.ThinkingDelta():
                 self._thoughts.setdefault(event.index, []).append(event.text)
                 return self._delta(event.index, reasoning_content=event.text)
-            case neutral.ThinkingSignature():
-                thought = "".join(self._thoughts.pop(event.index, ()))
-                return self._delta(event.index, thinking_blocks=[_thought(thought, event.signature)])
-            case neutral.RedactedThought():
-                return self._delta(event.index, thinking_blocks=[{"type": "redacted_thinking", "data": event.data}])
+            case neutral.ThinkingSignature() | neutral.RedactedThought():
+                return self._thinking_block(event)
             case neutral.ToolCallBegan() | neutral.ToolArguments():
                 return self._call(event)
             case neutral.LogProbs():
                 return self._choice({"index": event.index, "delta": {}, "logprobs": event.raw, "finish_reason": None})
+            case neutral.Cited():
+                return self._delta(event.index, annotations=[_annotation(event)])
             case neutral.Finished():
                 opening = b"" if event.index in self._opened else self._delta(event.index, content="")
                 finish = {"index": event.index, "delta": {}, "finish_reason": _REASONS.get(event.reason, "stop")}
@@ -89,12 +89,19 @@ class AnswerWriter:
                 return b"" if self._failed else passthrough.DONE
         return b""
 
+    def _thinking_block(self, event: neutral.ThinkingSignature | neutral.RedactedThought) -> bytes:
+        if isinstance(event, neutral.RedactedThought):
+            return self._delta(event.index, thinking_blocks=[{"type": "redacted_thinking", "data": event.data}])
+        thought = "".join(self._thoughts.pop(event.index, ()))
+        return self._delta(event.index, thinking_blocks=[_thought(thought, event.signature)])
+
     def _call(self, event: neutral.ToolCallBegan | neutral.ToolArguments) -> bytes:
         piece: dict[str, Any] = {"index": event.call}
         if isinstance(event, neutral.ToolArguments):
             piece["function"] = {"arguments": event.text}
         else:
             piece |= {"id": event.id, "type": "function", "function": {"name": event.name, "arguments": ""}}
+            piece |= with_signature(event.signature)
         return self._delta(event.index, tool_calls=[piece])
 
     def _delta(self, index: int, **delta: Any) -> bytes:
@@ -144,9 +151,17 @@ def _whole(choice: neutral.Choice) -> dict[str, Any]:
     ]
     if blocks:
         message["thinking_blocks"] = blocks
+    if choice.citations:
+        message["annotations"] = [_annotation(cited) for cited in choice.citations]
     if calls:
         message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}} for call in calls
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+                **with_signature(call.signature),
+            }
+            for call in calls
         ]
     reason = choice.finish.reason if choice.finish is not None else "stop"
     return {
@@ -170,15 +185,22 @@ def _thought(text: str, signature: str) -> dict[str, str]:
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
+def _annotation(cited: neutral.Cited) -> dict[str, Any]:
+    told = {"start_index": cited.start, "end_index": cited.end, "url": cited.url, "title": cited.title}
+    return {"type": "url_citation", "url_citation": told}
+
+
 def _usage(counted: neutral.Counted) -> dict[str, Any]:
     usage = counted.usage
     written = {"cache_write_tokens": counted.cache_written} if counted.cache_written else {}
+    heard = {"audio_tokens": counted.heard} if counted.heard else {}
+    spoken = {"audio_tokens": counted.spoken} if counted.spoken else {}
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, **written},
-        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens, **written, **heard},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens, **spoken},
     }
 
 

@@ -18,6 +18,8 @@ class RequestHead(msgspec.Struct, gc=False):
     model: str
     stream: bool | None = None
     stream_options: _StreamOptions | None = None
+    drop_unsupported: bool | None = None
+    """Ours: what the model's server cannot do may be left out."""
     api_base: Any = UNSET
     base_url: Any = UNSET
 
@@ -31,8 +33,13 @@ class AskedFields(msgspec.Struct):
 
     n: Any = None
     logprobs: Any = None
+    top_logprobs: Any = None
     tools: Any = None
     response_format: Any = None
+    seed: Any = None
+    reasoning_effort: Any = None
+    dimensions: Any = None
+    messages: Any = None
 
 
 class _PromptDetails(msgspec.Struct):

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from antiphon.core.errors import InvalidRequest, UpstreamRefused
+from antiphon.core.errors import InvalidRequest, UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai.fields import Answer, Chunk, OddAnswer, RequestHead, UsageFields
-from antiphon.execution.wire.reading import UNREADABLE, decode_request, encode
+from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, decode_request, encode
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
@@ -25,15 +25,24 @@ def parse_head(body: bytes) -> RequestHead:
     """Read a request's routing fields. Raises InvalidRequest naming the field at fault."""
     head = decode_request(_decode_head, body)
     if head.api_base is not UNSET or head.base_url is not UNSET:
-        name = "api_base" if head.api_base is not UNSET else "base_url"
-        raise InvalidRequest(
-            f"`{name}` is not taken: callers do not choose the address of a model's server",
-            param=name,
-            remedy="leave it out; the operator adds providers to the configuration",
-        )
-    if not head.model:
-        raise InvalidRequest("the field `model` is empty", param="model", remedy="name a model that GET /v1/models lists")
+        raise address_refused("api_base" if head.api_base is not UNSET else "base_url")
+    check_model(head.model)
     return head
+
+
+def address_refused(name: str) -> InvalidRequest:
+    """The error for a field that names the address of a model's server."""
+    return InvalidRequest(
+        f"`{name}` is not taken: callers do not choose the address of a model's server",
+        param=name,
+        remedy="leave it out; the operator adds providers to the configuration",
+    )
+
+
+def check_model(name: str) -> None:
+    """Raises InvalidRequest for the name of no model."""
+    if not name:
+        raise InvalidRequest("the field `model` is empty", param="model", remedy=NAME_A_MODEL)
 
 
 def with_model(body: bytes, asked: str, wanted: str) -> bytes:
@@ -46,6 +55,13 @@ def with_model(body: bytes, asked: str, wanted: str) -> bytes:
             return b"".join((body[: first.end()], encode(wanted), body[first.end() + len(old) :]))
     fields = decode_request(_decode_fields, body)
     fields["model"] = msgspec.Raw(encode(wanted))
+    return encode(fields)
+
+
+def without_field(body: bytes, name: str) -> bytes:
+    """``body`` without a field, and written anew."""
+    fields = decode_request(_decode_fields, body)
+    fields.pop(name, None)
     return encode(fields)
 
 
@@ -184,3 +200,60 @@ def told_error(error: Any, body: bytes) -> UpstreamRefused:
     """The error that a server told under a status of success, with the status it names itself, 502 where it names none."""
     code = error.get("code") if isinstance(error, dict) else None
     return UpstreamRefused(code if isinstance(code, int) and 400 <= code < 600 else 502, body)
+
+
+def read_passed(body: bytes) -> tuple[Usage | None, UpstreamRefused | None]:
+    """Usage and failure of an answer in one piece that goes on as it came. Raises one of ``UNREADABLE``."""
+    usage, error = read_answer(body)
+    return usage, told_error(error, body) if error else None
+
+
+class Watch:
+    """Watches a streamed answer go by: it must end in ``[DONE]``, or at least with a finish reason."""
+
+    def __init__(self, strips_usage: bool) -> None:
+        self.ended = False
+        self.begun = False
+        self.failure: UpstreamRefused | None = None
+        self._strips_usage = strips_usage
+        self._tail = b""
+        self._last = b""
+        """The last two frames, which tell the end and the usage: a server may send them in two pieces."""
+        self._usage: Usage | None = None
+
+    def take(self, raw: bytes) -> bytes:
+        """What of whole events is passed on, up to ``[DONE]`` or an error."""
+        done = up_to_done(raw) if b"[DONE]" in raw else None
+        if done is not None:
+            raw = done
+        if b'"error"' in raw:
+            raw = self._up_to_error(raw)
+        if self._strips_usage and b'"usage"' in raw:
+            raw, usage = without_usage_chunk(raw)
+            self._usage = usage or self._usage
+        if raw:
+            self._tail, self._last = self._last, raw
+            if not self.begun:
+                self.begun = begins(raw)
+        self.ended = done is not None and self.failure is None
+        return raw
+
+    def finish(self) -> bytes:
+        """``[DONE]``, where the answer was complete without it. Raises UpstreamBroken where it was not."""
+        if not any(choice.finish_reason for chunk in each_chunk(self._tail + self._last) if chunk for choice in chunk.choices):
+            raise UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off")
+        return DONE
+
+    def usage(self) -> Usage | None:
+        """What was used, as far as the server told it."""
+        return self._usage or usage_of_stream(self._tail + self._last)
+
+    def _up_to_error(self, raw: bytes) -> bytes:
+        length = 0
+        for event in sse.split(raw):
+            for chunk in each_chunk(event):
+                if chunk is not None and chunk.error:
+                    self.failure = told_error(chunk.error, sse.parse(event)[0].data.encode())
+                    return raw[:length]
+            length += len(event)
+        return raw

@@ -1,7 +1,8 @@
 """A request of OpenAI's chat endpoint, read into the form that belongs to no vendor.
 
-What OpenAI does not know but its imitators do is taken too: ``top_k``, ``reasoning_content`` and ``thinking_blocks`` of earlier
-answers, and marks of what is to be cached (``cache_control``).
+What OpenAI does not know but its imitators do is taken too: ``top_k``, ``min_p``, ``repetition_penalty``, ``reasoning_content`` and
+``thinking_blocks`` of earlier answers, the signatures of their calls (Google's ``extra_content``), and marks of what is to be cached
+(``cache_control``).
 """
 
 import re
@@ -11,6 +12,7 @@ import msgspec
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire.openai.extra_content import signature_in
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
@@ -88,6 +90,7 @@ class _Call(msgspec.Struct):
     id: str | None = None
     function: _Function | None = None
     cache_control: _Cache | None = None
+    extra_content: Any = None
 
 
 class _Thought(msgspec.Struct):
@@ -148,6 +151,8 @@ class _Request(msgspec.Struct):
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
     stop: str | list[str] | None = None
     n: int | None = None
     seed: int | None = None
@@ -190,6 +195,8 @@ def decode_request(body: bytes) -> chat.ChatRequest:
         temperature=read.temperature,
         top_p=read.top_p,
         top_k=read.top_k,
+        min_p=read.min_p,
+        repetition_penalty=read.repetition_penalty,
         stop=tuple(stop for stop in stops if stop),
         n=read.n,
         seed=read.seed,
@@ -338,7 +345,8 @@ def _of_assistant(read: _Message, place: str) -> list[chat.Part]:
             raise InvalidRequest(
                 f"`{path}` is not the JSON text of an object", remedy="send the arguments as they were answered", param=path
             )
-        parts.append(chat.ToolCall(call.id or f"call_{at}", call.function.name, arguments, _lifetime(call.cache_control)))
+        told = (call.id or f"call_{at}", call.function.name, arguments, _lifetime(call.cache_control))
+        parts.append(chat.ToolCall(*told, signature_in(call.extra_content)))
     return parts
 
 

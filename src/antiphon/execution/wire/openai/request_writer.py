@@ -32,8 +32,13 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
 
 
 def _of_sampling(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
-    if request.top_k is not None and not abilities.top_k:
-        raise unsupported("top_k", "this model's server does not know it")
+    for name, asked, able in (
+        ("top_k", request.top_k is not None, abilities.top_k),
+        ("min_p", bool(request.min_p), abilities.min_p),
+        ("repetition_penalty", request.repetition_penalty not in (None, 1), abilities.repetition_penalty),
+    ):
+        if asked and not able:
+            raise unsupported(name, "this model's server does not know it")
     if request.n not in (None, 1) and not abilities.n:
         raise unsupported("n", "this model gives one answer at a time", "leave it out, or ask several times")
     if request.max_tokens == 0:
@@ -43,6 +48,8 @@ def _of_sampling(request: ChatRequest, abilities: ChatAbilities) -> dict[str, An
         "temperature": request.temperature,
         "top_p": request.top_p,
         "top_k": request.top_k,
+        "min_p": request.min_p if abilities.min_p else None,
+        "repetition_penalty": request.repetition_penalty if abilities.repetition_penalty else None,
         "stop": list(request.stop) or None,
         "n": request.n,
         "seed": request.seed,

@@ -1,0 +1,75 @@
+"""Servers that speak Anthropic's Messages API: Anthropic itself, and those that imitate it."""
+
+from antiphon.core.errors import UnsupportedParameter
+from antiphon.core.types import Call
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
+from antiphon.execution.providers._complaints import Complaints
+from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.wire.anthropic.chat import OUTBOUND
+from antiphon.execution.wire.anthropic.foreign_thoughts import without_foreign_thoughts
+from antiphon.execution.wire.anthropic.passing import PASSING
+from antiphon.execution.wire.chat import ChatAbilities
+from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.openai.passthrough import with_model
+from antiphon.transport.client import ClientPool
+from antiphon.transport.deadlines import DeadlineWheel
+
+VERSION = b"2023-06-01"
+"""Of the API, sent as ``anthropic-version`` unless the row's headers name another."""
+MAX_TOKENS = 4096
+"""Sent where a caller of another dialect gives no bound, which this API requires."""
+
+
+class AnthropicProvider:
+    """A server at ``{url}/messages``."""
+
+    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
+        self.name = options.name
+        self.local = options.local
+        self.secrets = options.secrets()
+        self.complaints = Complaints(options.name)
+        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        able = options.abilities
+        self.passing: dict[str, Passing] = {"messages": PASSING} if able.chat else {}
+        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        self.chat = ChatAbilities(
+            max_tokens=MAX_TOKENS,
+            tools=able.tools,
+            images=able.vision,
+            documents=able.documents,
+            n=False,
+            logprobs=False,
+            json_schema=able.json_schema,
+            top_k=True,
+            reasoning="budget" if able.reasoning else "",
+        )
+        self._lacking = Lacking(options.elsewhere)
+        headers = ((b"content-type", b"application/json"), *plugin.headers(options))
+        self._head = self.pool.prepare("POST", f"{options.base_path}/messages", headers)
+
+    def prepare(self, call: Call, upstream: str) -> Prepared:
+        body = without_foreign_thoughts(call.body)
+        if call.model != upstream:
+            body = with_model(body, call.model, upstream)
+        return Prepared(self._head, body, strips_usage=False)
+
+    def lacks(self, call: Call) -> UnsupportedParameter:
+        return self._lacking.endpoint(call)
+
+
+class _Plugin:
+    abilities = Abilities(completions=False, embeddings=False, audio=False, n=False, seed=False, logprobs=False)
+
+    models_path = "models"
+
+    def headers(self, options: ProviderOptions) -> HeaderFields:
+        given = {name for name, _ in options.headers}
+        version = () if b"anthropic-version" in given else ((b"anthropic-version", VERSION),)
+        key = ((b"x-api-key", options.key),) if options.key else ()
+        return (*version, *options.headers, *key)
+
+    def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> AnthropicProvider:
+        return AnthropicProvider(options, wheel)
+
+
+plugin = _Plugin()

@@ -1,0 +1,77 @@
+"""Servers that speak Google's Gemini API: Google itself, and those that imitate it."""
+
+from urllib.parse import quote
+
+from antiphon.core.errors import UnsupportedParameter
+from antiphon.core.types import Call
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
+from antiphon.execution.providers._complaints import Complaints
+from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.wire.chat import ChatAbilities
+from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.gemini.chat import OUTBOUND
+from antiphon.transport.client import ClientPool
+from antiphon.transport.deadlines import DeadlineWheel
+
+_STREAMED = "streamGenerateContent?alt=sse"
+
+
+class GeminiProvider:
+    """A server at ``{url}/models/{model}:generateContent``, or ``:streamGenerateContent``."""
+
+    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
+        self.name = options.name
+        self.local = options.local
+        self.secrets = options.secrets()
+        self.complaints = Complaints(options.name)
+        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        able = options.abilities
+        self.passing: dict[str, Passing] = {}
+        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        self.chat = ChatAbilities(
+            tools=able.tools,
+            images=able.vision,
+            audio=able.audio,
+            documents=able.documents,
+            n=able.n,
+            logprobs=able.logprobs,
+            json_schema=able.json_schema,
+            top_k=True,
+            reasoning="budget" if able.reasoning else "",
+        )
+        self._lacking = Lacking(options.elsewhere)
+        self._root = options.base_path
+        self._headers = ((b"content-type", b"application/json"), *plugin.headers(options))
+        self._heads: dict[tuple[str, str], bytes] = {}
+        """By model and method; the models are those of the configuration."""
+
+    def prepare(self, call: Call, upstream: str) -> Prepared:
+        method = _STREAMED if call.stream else call.endpoint
+        head = self._heads.get((upstream, method))
+        if head is None:
+            path = f"{self._root}/{_place(upstream)}:{method}"
+            head = self._heads[upstream, method] = self.pool.prepare("POST", path, self._headers)
+        return Prepared(head, call.body, strips_usage=False)
+
+    def lacks(self, call: Call) -> UnsupportedParameter:
+        return self._lacking.endpoint(call)
+
+
+def _place(upstream: str) -> str:
+    """Where a model is below the root: ``models/name``, or as its name says, such as ``tunedModels/name``."""
+    return quote(upstream if "/" in upstream else f"models/{upstream}", safe="/@.-_~")
+
+
+class _Plugin:
+    abilities = Abilities(completions=False, embeddings=False, logprobs=False)
+    models_path = "models"
+
+    def headers(self, options: ProviderOptions) -> HeaderFields:
+        key = ((b"x-goog-api-key", options.key),) if options.key else ()
+        return (*options.headers, *key)
+
+    def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> GeminiProvider:
+        return GeminiProvider(options, wheel)
+
+
+plugin = _Plugin()

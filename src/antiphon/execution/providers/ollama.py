@@ -1,0 +1,70 @@
+"""Servers that speak Ollama's own API: Ollama on any machine, and its cloud."""
+
+from antiphon.core.errors import UnsupportedParameter
+from antiphon.core.types import Call
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
+from antiphon.execution.providers._complaints import Complaints
+from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.wire.chat import ChatAbilities
+from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.endpoints import ENDPOINTS
+from antiphon.execution.wire.ollama.chat import OUTBOUND
+from antiphon.execution.wire.ollama.passing import GENERATION, WHOLE
+from antiphon.execution.wire.openai.passthrough import with_model
+from antiphon.transport.client import ClientPool
+from antiphon.transport.deadlines import DeadlineWheel
+
+_PASSING = {"api/chat": GENERATION, "api/generate": GENERATION, "api/embed": WHOLE, "api/embeddings": WHOLE}
+
+
+class OllamaProvider:
+    """A server at ``{url}/api``."""
+
+    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
+        self.name = options.name
+        self.local = options.local
+        self.secrets = options.secrets()
+        self.complaints = Complaints(options.name)
+        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        able = options.abilities
+        self.passing: dict[str, Passing] = {
+            endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
+        }
+        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        self.chat = ChatAbilities(
+            tools=able.tools,
+            images=able.vision,
+            n=False,
+            logprobs=able.logprobs,
+            json_schema=able.json_schema,
+            top_k=True,
+            min_p=True,
+            repetition_penalty=True,
+            reasoning="effort" if able.reasoning else "",
+            reasoning_back=True,
+        )
+        self._lacking = Lacking(options.elsewhere)
+        headers = ((b"content-type", b"application/json"), *plugin.headers(options))
+        self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
+
+    def prepare(self, call: Call, upstream: str) -> Prepared:
+        body = call.body if call.model == upstream else with_model(call.body, call.model, upstream)
+        return Prepared(self._heads[call.endpoint], body, strips_usage=False)
+
+    def lacks(self, call: Call) -> UnsupportedParameter:
+        return self._lacking.endpoint(call)
+
+
+class _Plugin:
+    abilities = Abilities(completions=False, audio=False, documents=False, n=False)
+    models_path = "api/tags"
+
+    def headers(self, options: ProviderOptions) -> HeaderFields:
+        key = ((b"authorization", b"Bearer " + options.key),) if options.key else ()
+        return (*options.headers, *key)
+
+    def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OllamaProvider:
+        return OllamaProvider(options, wheel)
+
+
+plugin = _Plugin()

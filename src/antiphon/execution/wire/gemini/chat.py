@@ -1,0 +1,14 @@
+"""Gemini's chat dialect: requests written from the form that belongs to no vendor, and answers read into it."""
+
+from typing import Final
+
+from antiphon.execution.wire.dialect import Outbound, OutboundChat
+from antiphon.execution.wire.gemini.answer_reader import AnswerReader, read_whole
+from antiphon.execution.wire.gemini.request_writer import encode_request
+from antiphon.execution.wire.gemini.turns import DIALECT
+
+__all__ = ["DIALECT", "OUTBOUND", "OUTBOUND_CHAT", "AnswerReader", "encode_request", "read_whole"]
+
+OUTBOUND_CHAT: Final = OutboundChat("generateContent", encode_request, AnswerReader, read_whole)
+"""``generateContent`` stands for ``streamGenerateContent`` too: the provider chooses by whether the call is streamed."""
+OUTBOUND: Final = Outbound(DIALECT, OUTBOUND_CHAT)

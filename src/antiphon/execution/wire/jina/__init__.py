@@ -1,0 +1,1 @@
+"""Jina's dialect: embeddings and ranking."""

@@ -1,0 +1,11 @@
+"""How answers of servers that speak OpenAI's dialect go on as they came."""
+
+from typing import Final
+
+from antiphon.execution.wire.dialect import Passing
+from antiphon.execution.wire.openai.passthrough import Watch, chunks, read_passed
+
+GENERATION: Final = Passing(read_passed, Watch, decode=chunks)
+"""Chat and text completions."""
+WHOLE: Final = Passing(read_passed)
+"""What is never streamed."""

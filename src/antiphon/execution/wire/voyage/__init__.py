@@ -1,0 +1,1 @@
+"""Voyage's dialect: embeddings and ranking."""

@@ -1,1 +1,0 @@
-"""Endpoints that speak Anthropic's dialect."""
