@@ -16,7 +16,7 @@ from antiphon.cli.output import EXIT_ERROR, EXIT_USAGE, print_json, report, tell
 from antiphon.cli.own_server import own_server
 from antiphon.core.errors import AntiphonError, ConfigError
 from antiphon.testing.fidelity import CASES, GROUPS, Case, Gateway, Report, Route, Stage, Suite
-from antiphon.testing.fidelity.gateways import ANTIPHON, known_gateway
+from antiphon.testing.fidelity.gateways import ANTIPHON, NAMES, known_gateway
 from antiphon.testing.fidelity.report import lines
 
 app = typer.Typer()
@@ -53,7 +53,7 @@ class FidelityOptions(msgspec.Struct, frozen=True):
     ] = None
     list_cases: Annotated[bool, typer.Option("--list", help="List the cases, and what is right in each.")] = False
     print_config: Annotated[
-        str | None, typer.Option("--print-config", help="Print the configuration of a gateway: antiphon, litellm, portkey, nginx.")
+        str | None, typer.Option("--print-config", help=f"Print the configuration of a gateway, and what to type: {NAMES}.")
     ] = None
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
 
@@ -71,7 +71,7 @@ def fidelity(options: FidelityOptions) -> None:
         if options.list_cases:
             _list(_chosen(options.case), as_json=options.json)
         elif options.print_config is not None:
-            typer.echo(known_gateway(options.print_config).text(options.mock_port or DEFAULT_PORT), nl=False)
+            _print_config(options.print_config, options.mock_port or DEFAULT_PORT)
         else:
             played = _play(options, _chosen(options.case))
             sys.exit(EXIT_ERROR if played.failed else 0)
@@ -110,10 +110,17 @@ def _url(options: FidelityOptions, stage: Stage) -> Iterator[str]:
     if options.gateway:
         yield options.gateway
     elif options.own:
-        with own_server(ANTIPHON.text(stage.port)) as url:
+        with own_server(ANTIPHON.file(stage.port)) as url:
             yield url
     else:
         raise ConfigError("no gateway is named", remedy="name one with --gateway URL, or give --self", key="gateway")
+
+
+def _print_config(name: str, port: int) -> None:
+    gateway = known_gateway(name)
+    for line in gateway.lines(port):
+        tell(line)
+    typer.echo(gateway.file(port), nl=False)
 
 
 def _chosen(patterns: Sequence[str] | None) -> list[Case]:

@@ -140,7 +140,11 @@ class MockUpstream:
     def start(self) -> Self:
         """Serve. Use ``with`` where you can. Raises OSError where the port or the socket cannot be had."""
         started = threading.Event()
-        listener = self._listen()
+        try:
+            listener = self._listen()
+        except OSError:
+            self._loop.close()
+            raise
         self._loop.call_soon(lambda: self._loop.create_task(self._serve(listener, started)))
         self._thread.start()
         started.wait()

@@ -75,14 +75,11 @@ class Play:
         self.held_back = self.held_back or self.waits
         self.release()
 
-    def script(self, request: RecordedRequest) -> Script:
-        """What the server does at this request."""
+    def script(self, request: RecordedRequest) -> Script | None:
+        """What the server does at this request; None where it is asked at another path than that of the case."""
         case = self.case
-        native = case.native is not None and request.path == NATIVE
-        if not native and request.path != case.route.server_path:
-            return Script(refuse(404, f"this case is played at {case.route.server_path}, not at {request.path}", "unknown_url"))
-        scene = case.native if native and case.native is not None else case.scene
-        return Script(tuple(self._steps(scene, request)), scene.wire)
+        scene = case.scene if request.path == case.route.server_path else case.native if request.path == NATIVE else None
+        return None if scene is None else Script(tuple(self._steps(scene, request)), scene.wire)
 
     def _steps(self, scene: Scene, request: RecordedRequest) -> Iterator[Step]:
         for act in scene.acts:
@@ -162,8 +159,12 @@ class Stage:
         play = self._plays.get(marks[-1]) if marks else None
         if play is None:
             return Script(refuse(400, "this request holds the mark of no case that is being played", "no_case"))
+        script = play.script(request)
+        if script is None:
+            words = f"this case is played at {play.case.route.server_path}, not at {request.path}"
+            return Script(refuse(404, words, "unknown_url"))
         play.note(request)
-        return play.script(request)
+        return script
 
 
 def seconds_to_close(asked: list[RecordedRequest], left_at: float, within: float) -> float | None:

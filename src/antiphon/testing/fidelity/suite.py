@@ -88,18 +88,24 @@ class Suite:
 
     async def play(self, case: Case) -> Result:
         """Play one case."""
-        play = self._stage.open(case)
         try:
-            outcome = await self._behave(case, play)
-            if outcome.answer.late:
-                miss(f"the answer was not complete within {case.limit:g} s; the gateway answered {outcome.summary}")
+            outcome = await self.outcome(case)
             for check in case.checks:
                 check(outcome)
         except Miss as why:
             return Result(case.id, ok=False, why=str(why))
+        return Result(case.id, ok=True)
+
+    async def outcome(self, case: Case) -> Outcome:
+        """What comes of a case, before it is judged. Raises Miss where it does not come so far."""
+        play = self._stage.open(case)
+        try:
+            outcome = await self._behave(case, play)
         finally:
             self._stage.close(play)
-        return Result(case.id, ok=True)
+        if outcome.answer.late:
+            miss(f"the answer was not complete within {case.limit:g} s; the gateway answered {outcome.summary}")
+        return outcome
 
     async def _behave(self, case: Case, play: Play) -> Outcome:
         match case.caller:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.testing.fidelity.case import OLLAMA, Case, Check, Group, Leave, Scene, Until
+from antiphon.testing.fidelity.case import MARK, OLLAMA, Case, Check, Group, Leave, Scene, Until
 from antiphon.testing.fidelity.checks import (
     asked,
     calls,
@@ -14,7 +14,6 @@ from antiphon.testing.fidelity.checks import (
     says,
     sent,
     sent_either,
-    sent_messages,
     thinks,
 )
 from antiphon.testing.fidelity.matching import either
@@ -25,6 +24,8 @@ from antiphon.testing.steps import Hang, Wire
 TEXT = ("Grüße", ", 世界", " 🎼🧑‍🚀", "end")
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PARIS = {"city": "Paris"}
+SAID = {"type": "text", "text": f"Say it. {MARK}"}
+PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
 
 
 def _ask(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -115,7 +116,7 @@ GROUP = Group(
             "Images arrive.",
             _ask({**user(), "images": [PNG]}, stream=False),
             whole(),
-            sent_messages({"role": "user", "content": [{"type": "text"}, {"type": "image_url"}]}),
+            sent(messages=[{"role": "user", "content": either([PICTURE, SAID], [SAID, PICTURE])}]),
         ),
         _case(
             "error", "An error has a status and words.", _ask(), refusal(400, "It is too long."), fails_in_words("It is too long.")

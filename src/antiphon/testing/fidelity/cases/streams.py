@@ -55,7 +55,7 @@ GROUP = Group(
             right="A stream has the content type `text/event-stream`.",
             body=stream(),
             scene=streamed(*text(*STORY)),
-            checks=(is_of_type("text/event-stream"),),
+            checks=(says(WHOLE), is_of_type("text/event-stream")),
         ),
         Case(
             id="stream-object",
