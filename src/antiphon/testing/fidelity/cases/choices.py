@@ -149,21 +149,21 @@ LOGPROBS = Group(
     cases=(
         Case(
             id="logprobs-asked",
-            right="The model's server is asked for them.",
+            right="The model's server is asked for log-probabilities.",
             body=ask(logprobs=True, top_logprobs=2),
             scene=whole("Once", logprobs=_told(ONCE)),
             checks=(sent(logprobs=True, top_logprobs=2), logprobs(ONCE)),
         ),
         Case(
             id="logprobs-whole",
-            right="In an answer in one piece they are exact, with the tokens that might have stood there.",
+            right="Log-probabilities in one piece are exact, with the tokens that might have stood there.",
             body=ask(logprobs=True, top_logprobs=2),
             scene=whole("Once upon", logprobs=_told(ONCE, UPON)),
             checks=(says("Once upon"), logprobs(ONCE, UPON)),
         ),
         Case(
             id="logprobs-stream",
-            right="In a stream they come with their pieces of text.",
+            right="Streamed log-probabilities come with their pieces of text.",
             body=stream(logprobs=True, top_logprobs=2),
             scene=streamed(delta(content="Once", logprobs=_told(ONCE)), delta(content=" upon", logprobs=_told(UPON))),
             checks=(says("Once upon"), logprobs(ONCE, UPON)),
@@ -191,7 +191,7 @@ LOGPROBS = Group(
         ),
         Case(
             id="logprobs-refusal",
-            right="Those of a refusal arrive as such.",
+            right="Log-probabilities of a refusal arrive as such.",
             body=stream(logprobs=True),
             scene=streams(
                 delta(refusal="No", logprobs={"content": None, "refusal": [token("No", -0.5)]}), delta(finish="stop"), Done()

@@ -67,7 +67,7 @@ GROUP = Group(
     cases=(
         _case(
             "whole",
-            "Text and reason in one piece.",
+            "Text and reason come in one piece.",
             _whole(_said(" upon a time.", finish="stop")),
             says(" upon a time."),
             finishes("stop"),
@@ -79,7 +79,13 @@ GROUP = Group(
             tells(object="text_completion"),
         ),
         _case(
-            "stream", "Streamed text.", _streamed(*PIECES), says(" upon a 世界"), finishes("length"), ends_with_done, stream=True
+            "stream",
+            "Streamed text comes to the letter, with its reason for the end.",
+            _streamed(*PIECES),
+            says(" upon a 世界"),
+            finishes("length"),
+            ends_with_done,
+            stream=True,
         ),
         _case(
             "stream-object",
@@ -133,7 +139,7 @@ GROUP = Group(
         ),
         _case(
             "usage-not-asked",
-            "And not where it was not.",
+            "The usage of a stream is not told where it was not asked for.",
             _streamed(*PIECES),
             says(" upon a 世界"),
             no_usage,

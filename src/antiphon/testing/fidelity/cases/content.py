@@ -40,12 +40,12 @@ GROUP = Group(
         "OpenAI guide, Images and vision: https://platform.openai.com/docs/guides/images-vision",
     ),
     cases=(
-        _arrives("texts", "Several texts in one message.", user([_text("First."), _text(" Second.")])),
-        _arrives("image", "An image by its address.", user([_text("What is it?"), IMAGE])),
-        _arrives("image-data", "An image as data.", user([_text("What is it?"), DATA_IMAGE])),
+        _arrives("texts", "Several texts in one message arrive.", user([_text("First."), _text(" Second.")])),
+        _arrives("image", "An image by its address arrives.", user([_text("What is it?"), IMAGE])),
+        _arrives("image-data", "An image as data arrives.", user([_text("What is it?"), DATA_IMAGE])),
         _arrives(
             "image-detail",
-            "The detail in which an image is to be seen.",
+            "The detail in which an image is to be seen arrives.",
             user([{"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "low"}}]),
         ),
         _arrives(
@@ -53,21 +53,23 @@ GROUP = Group(
             "Texts and images in turn keep their order.",
             user([_text("One:"), IMAGE, _text("two:"), DATA_IMAGE, _text("which?")]),
         ),
-        _arrives("audio", "A sound.", user([{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}])),
+        _arrives(
+            "audio", "A sound arrives.", user([{"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}])
+        ),
         _arrives(
             "file",
-            "A file.",
+            "A file arrives.",
             user([{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0xLjQK"}}]),
         ),
         _arrives(
             "system-parts",
-            "What the system says, in parts.",
+            "What the system says in parts arrives.",
             {"role": "system", "content": [_text("Be "), _text("brief.")]},
             user(),
         ),
         _arrives(
             "calls",
-            "Calls of an earlier answer and what the tools gave back, with their ids and to the letter.",
+            "Calls of an earlier answer and what the tools gave back arrive, with their ids and to the letter.",
             user("What is the weather?"),
             {"role": "assistant", "content": None, "tool_calls": CALLS},
             *RESULTS,
@@ -75,7 +77,7 @@ GROUP = Group(
         ),
         _arrives(
             "calls-empty",
-            "Calls beside an empty text.",
+            "Calls beside an empty text arrive.",
             user(),
             {"role": "assistant", "content": "", "tool_calls": CALLS},
             *RESULTS,
@@ -83,7 +85,7 @@ GROUP = Group(
         ),
         _arrives(
             "calls-absent",
-            "Calls without the field `content`.",
+            "Calls without the field `content` arrive.",
             user(),
             {"role": "assistant", "tool_calls": CALLS},
             *RESULTS,
@@ -91,7 +93,7 @@ GROUP = Group(
         ),
         _arrives(
             "calls-text",
-            "Calls beside a text.",
+            "Calls beside a text arrive, and the text does.",
             user(),
             {"role": "assistant", "content": "Let me see.", "tool_calls": CALLS},
             *RESULTS,
@@ -107,7 +109,7 @@ GROUP = Group(
         ),
         _arrives(
             "result-parts",
-            "The result of a tool in parts.",
+            "The result of a tool in parts arrives.",
             user(),
             {"role": "assistant", "content": None, "tool_calls": CALLS[:1]},
             {"role": "tool", "tool_call_id": "call_1", "content": [_text("Sun"), _text("ny.")]},
@@ -115,7 +117,7 @@ GROUP = Group(
         ),
         _arrives(
             "result-empty",
-            "A tool that gave back nothing.",
+            "That a tool gave back nothing arrives.",
             user(),
             {"role": "assistant", "content": None, "tool_calls": CALLS[:1]},
             {"role": "tool", "tool_call_id": "call_1", "content": ""},
@@ -123,14 +125,14 @@ GROUP = Group(
         ),
         _arrives(
             "refusal",
-            "An earlier refusal.",
+            "An earlier refusal arrives.",
             {"role": "user", "content": "Do it."},
             {"role": "assistant", "content": None, "refusal": "I cannot."},
             user(),
         ),
         _arrives(
             "function-role",
-            "The older messages of functions.",
+            "The older messages of functions arrive.",
             user(),
             {"role": "assistant", "content": None, "function_call": {"name": "weather", "arguments": '{"city":"Paris"}'}},
             {"role": "function", "name": "weather", "content": "Sunny."},

@@ -40,15 +40,29 @@ GROUP = Group(
     ),
     cases=(
         _cut("cut-bytes", "A stream that comes byte by byte says the same.", Wire(write_size=1)),
-        _cut("cut-bytes-crlf", "The same with CRLF as line end.", Wire(write_size=1, newline="\r\n")),
-        _cut("cut-threes", "Reads of three bytes, with pauses between them.", Wire(write_size=3, gap=0.0005)),
-        _cut("cut-sevens-crlf", "Reads of seven bytes with CRLF.", Wire(write_size=7, newline="\r\n", gap=0.0005)),
-        _cut("cut-merged", "All events in one read.", Wire(merge=0)),
-        _cut("cut-merged-crlf", "All events in one read, with CRLF.", Wire(merge=0, newline="\r\n")),
-        _cut("cut-pairs", "Two events in each read.", Wire(merge=2)),
-        _cut("cut-crlf", "CRLF as line end.", Wire(newline="\r\n")),
-        _cut("cut-until-close", "A stream whose end is that of the connection.", Wire(framing="close")),
-        _cut("cut-length", "A stream whose length is told beforehand.", Wire(framing="length")),
+        _cut(
+            "cut-bytes-crlf",
+            "A stream with CRLF as line end that comes byte by byte says the same.",
+            Wire(write_size=1, newline="\r\n"),
+        ),
+        _cut(
+            "cut-threes",
+            "A stream that comes in reads of three bytes, with pauses between them, says the same.",
+            Wire(write_size=3, gap=0.0005),
+        ),
+        _cut(
+            "cut-sevens-crlf",
+            "A stream with CRLF that comes in reads of seven bytes says the same.",
+            Wire(write_size=7, newline="\r\n", gap=0.0005),
+        ),
+        _cut("cut-merged", "A stream whose events all come in one read says the same.", Wire(merge=0)),
+        _cut(
+            "cut-merged-crlf", "A stream with CRLF whose events all come in one read says the same.", Wire(merge=0, newline="\r\n")
+        ),
+        _cut("cut-pairs", "A stream with two events in each read says the same.", Wire(merge=2)),
+        _cut("cut-crlf", "A stream with CRLF as line end says the same.", Wire(newline="\r\n")),
+        _cut("cut-until-close", "A stream whose end is that of the connection says the same.", Wire(framing="close")),
+        _cut("cut-length", "A stream whose length is told beforehand says the same.", Wire(framing="length")),
         _cut(
             "cut-comments",
             "Comments between the events, as keep-alives are sent, are no text.",
@@ -58,7 +72,7 @@ GROUP = Group(
         ),
         _cut(
             "cut-comments-crlf",
-            "Comments with CRLF, in reads of two bytes.",
+            "Comments with CRLF, in reads of two bytes, are no text either.",
             Wire(newline="\r\n", write_size=2),
             Comment(),
             *(act for event in EVENTS for act in (event, Comment("OPENROUTER PROCESSING"))[: 1 if event == Done() else 2]),

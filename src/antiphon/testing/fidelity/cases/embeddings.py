@@ -36,10 +36,10 @@ GROUP = Group(
     about="Vectors arrive number by number, in the form that was asked for, and belong to their inputs.",
     sources=("OpenAI API reference, Create embeddings: https://platform.openai.com/docs/api-reference/embeddings/create",),
     cases=(
-        _case("one", "One text, one vector.", _vectors(ONE), embeds(ONE), sent(input=f"A sentence. {MARK}")),
+        _case("one", "One text has one vector.", _vectors(ONE), embeds(ONE), sent(input=f"A sentence. {MARK}")),
         _case(
             "three",
-            "Three texts, three vectors, in order.",
+            "Three texts have three vectors, in order.",
             _vectors(ONE, TWO, THREE),
             embeds(ONE, TWO, THREE),
             sent(input=["One.", "Two.", MARK]),

@@ -37,7 +37,7 @@ GROUP = Group(
     cases=(
         Case(
             id="fail-cut",
-            right="The server closes the connection in the middle of its stream.",
+            right="A stream whose connection the server closes in the middle does not look complete.",
             body=stream(),
             scene=streams(*HALF, HEARD, Cut()),
             checks=BEHIND_TEXT,
@@ -51,21 +51,22 @@ GROUP = Group(
         ),
         Case(
             id="fail-reset",
-            right="The server resets the connection in the middle of its stream.",
+            right="A stream whose connection the server resets in the middle does not look complete.",
             body=stream(),
             scene=streams(*HALF, HEARD, Cut(reset=True)),
             checks=BEHIND_TEXT,
         ),
         Case(
             id="fail-half-event",
-            right="The connection ends inside an event.",
+            right="A stream that ends inside an event does not look complete.",
             body=stream(),
             scene=streams(*HALF, Body(b'data: {"id":"chatcmpl-fidelity","choices":[{"index":0,"del'), HEARD, Cut()),
             checks=BEHIND_TEXT,
         ),
         Case(
             id="fail-no-finish",
-            right="The stream ends in good order as HTTP, with neither a reason for the end nor `[DONE]`.",
+            right="A stream that ends in good order as HTTP, with neither a reason for the end nor `[DONE]`, does "
+            "not look complete.",
             body=stream(),
             scene=streams(*HALF),
             checks=BEHIND_TEXT,
@@ -79,14 +80,14 @@ GROUP = Group(
         ),
         Case(
             id="fail-no-finish-close",
-            right="The same where the end of the connection is the end of the stream.",
+            right="A stream without an end does not look complete where the end of the connection is that of the stream.",
             body=stream(),
             scene=streams(*HALF, wire=Wire(framing="close")),
             checks=BEHIND_TEXT,
         ),
         Case(
             id="fail-bad-chunk",
-            right="The framing of the server's stream breaks.",
+            right="A stream whose framing breaks does not look complete.",
             body=stream(),
             scene=streams(*HALF, HEARD, Raw(b"zz\r\nnonsense\r\n")),
             checks=BEHIND_TEXT,
@@ -138,43 +139,42 @@ GROUP = Group(
         ),
         Case(
             id="fail-head",
-            right="The connection ends behind the head of a stream.",
+            right="That the connection ends behind the head of a stream is told.",
             body=stream(),
             scene=streams(Status(200), STREAM, Comment(), SOON, Cut()),
             checks=UNSAID,
         ),
         Case(
             id="fail-nothing",
-            right="The connection ends before there is any answer to a stream.",
+            right="That the connection ends before there is any answer to a stream is told.",
             body=stream(),
             scene=streams(Cut()),
             checks=UNSAID,
         ),
         Case(
             id="fail-nonsense",
-            right="What comes is no HTTP at all.",
+            right="That what comes is no HTTP at all is told.",
             body=stream(),
             scene=streams(Raw(b"SSH-2.0-OpenSSH_9.6\r\n")),
             checks=UNSAID,
         ),
         Case(
             id="fail-one-piece",
-            right="A server that answers a stream in one piece: the caller gets the text as a stream, or an error, "
-            "but not nothing.",
+            right="Where a server answers a stream in one piece, the caller gets the text or an error, but not nothing.",
             body=stream(),
             scene=Scene((Body(completion({"index": 0, "message": message("All of it."), "finish_reason": "stop"})),)),
             checks=(says_or_fails("All of it."),),
         ),
         Case(
             id="fail-whole-nothing",
-            right="The connection ends before there is any answer in one piece.",
+            right="A connection that ends before there is any answer in one piece is an error of the server's side.",
             body=ask(),
             scene=streams(Cut()),
             checks=(fails(*SERVER_FAULTS),),
         ),
         Case(
             id="fail-whole-short",
-            right="An answer in one piece that is shorter than its length says is an error.",
+            right="An answer in one piece that is shorter than its length says is an error of the server's side.",
             body=ask(),
             scene=streams(
                 Status(200),
@@ -188,7 +188,7 @@ GROUP = Group(
         ),
         Case(
             id="fail-whole-reset",
-            right="So is one whose connection is reset in the middle.",
+            right="An answer in one piece whose connection is reset in the middle is an error of the server's side.",
             body=ask(),
             scene=streams(
                 Header("content-type", "application/json"), Header("content-length", "500"), Body('{"id":"c'), SOON, Cut(reset=True)
@@ -197,7 +197,7 @@ GROUP = Group(
         ),
         Case(
             id="fail-whole-nonsense",
-            right="What comes in place of an answer in one piece is no HTTP at all.",
+            right="What comes in place of an answer in one piece and is no HTTP at all is an error of the server's side.",
             body=ask(),
             scene=streams(Raw(b"SSH-2.0-OpenSSH_9.6\r\n")),
             checks=(fails(*SERVER_FAULTS),),

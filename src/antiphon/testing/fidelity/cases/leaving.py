@@ -33,7 +33,8 @@ GROUP = Group(
         ),
         Case(
             id="leave-silence",
-            right="The same while the model's server is silent, so that there is nothing to write to the caller.",
+            right="The model's server sees within two seconds that the caller has gone, while it is silent and "
+            "there is nothing to write.",
             body=stream(),
             scene=streams(*text("one", " two"), Hang()),
             caller=Leave("two"),
@@ -41,7 +42,8 @@ GROUP = Group(
         ),
         Case(
             id="leave-before-text",
-            right="The same when the stream has begun without any text.",
+            right="The model's server sees within two seconds that the caller has gone, when its stream has begun "
+            "without any text.",
             body=stream(),
             scene=streams(Status(200), Header("content-type", "text/event-stream"), delta(role="assistant", content=""), Hang()),
             caller=Leave(),
@@ -49,7 +51,7 @@ GROUP = Group(
         ),
         Case(
             id="leave-before-answer",
-            right="The same before the model's server has begun to answer a stream.",
+            right="The model's server sees within two seconds that the caller has gone, before it has begun to answer a stream.",
             body=stream(),
             scene=streams(Hang()),
             caller=Leave(),
@@ -57,7 +59,8 @@ GROUP = Group(
         ),
         Case(
             id="leave-whole",
-            right="The same while an answer in one piece is waited for.",
+            right="The model's server sees within two seconds that the caller has gone, while an answer in one "
+            "piece is waited for.",
             body=ask(),
             scene=streams(Hang()),
             caller=Leave(),
@@ -65,7 +68,8 @@ GROUP = Group(
         ),
         Case(
             id="leave-flood",
-            right="The same while the model's server sends faster than the caller had read.",
+            right="The model's server sees within two seconds that the caller has gone, while it sends faster than "
+            "the caller had read.",
             body=stream(),
             scene=streams(*text(*["x" * 65_536] * 400), delta(finish="stop"), Done()),
             caller=Leave("xxxx"),

@@ -99,9 +99,16 @@ GROUP = Group(
         "Anthropic, Errors: https://docs.anthropic.com/en/api/errors",
     ),
     cases=(
-        _case("whole", "Text and reason in one piece.", ask(), whole(), says("Here it is."), finishes("end_turn")),
+        _case("whole", "Text and reason come in one piece.", ask(), whole(), says("Here it is."), finishes("end_turn")),
         _case("object", "The answer is a message of the assistant.", ask(), whole(), has(type="message", role="assistant")),
-        _case("stream", "Streamed text.", stream(), streamed(*text(*TEXT)), says("".join(TEXT)), finishes("end_turn")),
+        _case(
+            "stream",
+            "Streamed text comes to the letter, with its reason for the end.",
+            stream(),
+            streamed(*text(*TEXT)),
+            says("".join(TEXT)),
+            finishes("end_turn"),
+        ),
         _case("stream-type", "A stream has its content type.", stream(), streamed(*text("One")), is_of_type("text/event-stream")),
         _case(
             "stream-at-once",
@@ -120,18 +127,23 @@ GROUP = Group(
         ),
         _case(
             "finish-length",
-            "`length` is `max_tokens`.",
+            "`length` is `max_tokens` in a stream.",
             stream(),
             streamed(*text("Once"), finish="length"),
             says("Once"),
             finishes("max_tokens"),
         ),
         _case(
-            "finish-length-whole", "Also in one piece.", ask(), whole("Once", finish="length"), says("Once"), finishes("max_tokens")
+            "finish-length-whole",
+            "`length` is `max_tokens` in an answer in one piece.",
+            ask(),
+            whole("Once", finish="length"),
+            says("Once"),
+            finishes("max_tokens"),
         ),
         _case(
             "tools",
-            "A streamed call.",
+            "A streamed call is put together.",
             stream(tools=[anthropic.tool()]),
             _two_calls(call(0, "", name="weather", call_id="call_1"), call(0, '{"city":'), call(0, '"Paris"}')),
             calls(("weather", PARIS)),
@@ -193,7 +205,7 @@ GROUP = Group(
         ),
         _case(
             "tools-whole",
-            "Text and two calls in one piece.",
+            "Text and two calls come in one piece.",
             ask(tools=[anthropic.tool()]),
             whole("Let me see.", finish="tool_calls", tool_calls=[whole_call(), whole_call("time", '{"zone":"CET"}', "call_2")]),
             says("Let me see."),
@@ -207,10 +219,16 @@ GROUP = Group(
             whole(None, finish="tool_calls", tool_calls=[whole_call("now", "{}")]),
             calls(("now", {})),
         ),
-        _case("usage", "The usage of an answer in one piece.", ask(), whole(), counts(input_tokens=11, output_tokens=5)),
+        _case(
+            "usage",
+            "The usage of an answer in one piece is told, and adds up.",
+            ask(),
+            whole(),
+            counts(input_tokens=11, output_tokens=5),
+        ),
         _case(
             "usage-stream",
-            "The usage of a stream.",
+            "The usage of a stream is told.",
             stream(),
             streamed(*text("Once")),
             counts(output_tokens=5),
@@ -247,7 +265,7 @@ GROUP = Group(
         ),
         _asks(
             "system-blocks",
-            "Also where it says it in blocks.",
+            "What the system says in blocks arrives.",
             sent_texts(either("system", "developer"), "Be brief.", "Be kind."),
             system=[
                 {"type": "text", "text": "Be brief."},
@@ -389,7 +407,7 @@ GROUP = Group(
         ),
         _case(
             "fail-no-finish",
-            "Nor does one that ends without a reason for its end.",
+            "A stream that ends without a reason for its end does not end in `message_stop`.",
             stream(),
             streams(*HALF),
             said_before("half an answer"),

@@ -42,7 +42,7 @@ GROUP = Group(
     about="Callers speak Ollama's dialect, which streams lines of JSON unless told otherwise, the model's server OpenAI's.",
     sources=("Ollama, API, Generate a chat completion: https://github.com/ollama/ollama/blob/main/docs/api.md",),
     cases=(
-        _case("whole", "Text in one piece.", _ask(stream=False), whole(), says("Here it is."), finishes("stop")),
+        _case("whole", "Text comes in one piece.", _ask(stream=False), whole(), says("Here it is."), finishes("stop")),
         _case(
             "stream",
             "Without `stream` an answer is streamed, and its last line alone is done.",
@@ -76,7 +76,7 @@ GROUP = Group(
         ),
         _case(
             "tools",
-            "A call, whose arguments are an object.",
+            "A call has an object as its arguments.",
             _ask(tools=[tool()], stream=False),
             whole(None, finish="tool_calls", tool_calls=[whole_call()]),
             calls(("weather", PARIS)),

@@ -87,9 +87,15 @@ GROUP = Group(
         "OpenAI API reference, The chat completion chunk object: https://platform.openai.com/docs/api-reference/chat-streaming",
     ),
     cases=(
-        _case("whole", "Text and reason in one piece.", ask(), whole(said()), says("Here it is."), finishes("stop")),
+        _case("whole", "Text and reason come in one piece.", ask(), whole(said()), says("Here it is."), finishes("stop")),
         _case(
-            "stream", "Streamed text.", stream(), streamed(text(0, *TEXT)), says("".join(TEXT)), finishes("stop"), ends_with_done
+            "stream",
+            "Streamed text comes to the letter, with its reason for the end.",
+            stream(),
+            streamed(text(0, *TEXT)),
+            says("".join(TEXT)),
+            finishes("stop"),
+            ends_with_done,
         ),
         _case(
             "stream-object",
@@ -122,7 +128,7 @@ GROUP = Group(
         ),
         _case(
             "cut-crlf",
-            "The same with CRLF and reads of seven bytes.",
+            "A stream with CRLF in reads of seven bytes says the same.",
             stream(),
             streamed(text(0, *TEXT), wire=Wire(write_size=7, newline="\r\n")),
             says("".join(TEXT)),
@@ -151,7 +157,7 @@ GROUP = Group(
         ),
         _case(
             "tools",
-            "A streamed call.",
+            "A streamed call is put together.",
             stream(tools=[tool()]),
             streamed(call(0, "toolu_1", "weather", "", '{"city":', '"Paris"}'), reason="tool_use"),
             calls(("weather", PARIS)),
@@ -183,7 +189,7 @@ GROUP = Group(
         ),
         _case(
             "tools-whole",
-            "Text and two calls in one piece.",
+            "Text and two calls come in one piece.",
             ask(tools=[tool()]),
             whole(said("Let me see."), called("toolu_1", city="Paris"), called("toolu_2", city="Rome"), stop_reason="tool_use"),
             says("Let me see."),
@@ -200,21 +206,28 @@ GROUP = Group(
         ),
         _case(
             "usage",
-            "The usage of an answer in one piece.",
+            "The usage of an answer in one piece is told, and adds up.",
             ask(),
             whole(said()),
             counts(prompt_tokens=11, completion_tokens=5, total_tokens=16),
         ),
         _case(
             "usage-stream",
-            "The usage of a stream, once, where it was asked for.",
+            "The usage of a stream is told once, where it was asked for.",
             stream(usage=True),
             streamed(text(0, "Once")),
             says("Once"),
             one_usage_event,
             counts(prompt_tokens=11, completion_tokens=5, total_tokens=16),
         ),
-        _case("usage-not-asked", "And not where it was not.", stream(), streamed(text(0, "Once")), says("Once"), no_usage),
+        _case(
+            "usage-not-asked",
+            "The usage of a stream is not told where it was not asked for.",
+            stream(),
+            streamed(text(0, "Once")),
+            says("Once"),
+            no_usage,
+        ),
         _case(
             "usage-cached",
             "Cached tokens are part of the prompt, as OpenAI counts them.",
@@ -224,7 +237,7 @@ GROUP = Group(
         ),
         _case(
             "thinking",
-            "Thinking comes as reasoning, apart from the text.",
+            "Streamed thinking comes as reasoning, apart from the text.",
             stream(),
             streamed(thought(0, "Three times", " three."), text(1, "Nine.")),
             thinks("Three times three."),
@@ -232,7 +245,7 @@ GROUP = Group(
         ),
         _case(
             "thinking-whole",
-            "Also in one piece.",
+            "Thinking in one piece comes as reasoning, apart from the text.",
             ask(),
             whole({"type": "thinking", "thinking": "Three times three.", "signature": "c2ln"}, said("Nine.")),
             thinks("Three times three."),
@@ -247,7 +260,7 @@ GROUP = Group(
         ),
         _turns(
             "developer",
-            "So does what the developer says.",
+            "What the developer says moves to the field of the system.",
             sent(system=_texts("Be brief."), messages=[{"role": "user"}]),
             {"role": "developer", "content": "Be brief."},
             user(),
@@ -367,8 +380,8 @@ GROUP = Group(
             refused("arguments"),
         ),
         _refused("n", "Two answers at once, which Anthropic does not give, are refused by name.", "n", n=2),
-        _refused("logprobs", "So are log-probabilities.", "logprobs", logprobs=True),
-        _refused("bias", "So is `logit_bias`.", "logit_bias", logit_bias={"11": -100}),
+        _refused("logprobs", "Log-probabilities, which Anthropic does not tell, are refused by name.", "logprobs", logprobs=True),
+        _refused("bias", "`logit_bias`, which Anthropic does not know, is refused by name.", "logit_bias", logit_bias={"11": -100}),
         _case(
             "unicode",
             "Characters are kept in both directions.",
@@ -420,7 +433,7 @@ GROUP = Group(
         ),
         _case(
             "fail-no-stop",
-            "Nor does one that ends in good order without its last events.",
+            "A stream that ends in good order without its last events does not look whole.",
             stream(),
             streams(*HALF),
             said_before("half an answer"),

@@ -136,12 +136,24 @@ GROUP = Group(
                 says("Once"),
             ),
         ),
-        _vendors("top-k", "`top_k`, which many servers of open models know.", "top_k", 40),
-        _vendors("min-p", "`min_p`, of llama.cpp and vLLM.", "min_p", 0.05),
-        _vendors("repetition", "`repetition_penalty`, of vLLM, SGLang and TGI.", "repetition_penalty", 1.1),
-        _vendors("thinking", "`enable_thinking`, of Qwen.", "enable_thinking", False),
-        _vendors("template", "`chat_template_kwargs`, of vLLM.", "chat_template_kwargs", {"enable_thinking": False}),
-        _vendors("unknown", "A parameter that nobody has heard of.", "a_field_of_tomorrow", {"x": [1, None, "ü"]}),
+        _vendors("top-k", "`top_k`, which many servers of open models know, arrives or is refused by name.", "top_k", 40),
+        _vendors("min-p", "`min_p`, of llama.cpp and vLLM, arrives or is refused by name.", "min_p", 0.05),
+        _vendors(
+            "repetition", "`repetition_penalty`, of vLLM, SGLang and TGI, arrives or is refused by name.", "repetition_penalty", 1.1
+        ),
+        _vendors("thinking", "`enable_thinking`, of Qwen, arrives or is refused by name.", "enable_thinking", False),
+        _vendors(
+            "template",
+            "`chat_template_kwargs`, of vLLM, arrives or is refused by name.",
+            "chat_template_kwargs",
+            {"enable_thinking": False},
+        ),
+        _vendors(
+            "unknown",
+            "A parameter that nobody has heard of arrives or is refused by name.",
+            "a_field_of_tomorrow",
+            {"x": [1, None, "ü"]},
+        ),
         _roles("system", "What the system says arrives first, as such.", {"role": "system", "content": "Be brief."}, user()),
         _roles(
             "developer",

@@ -47,7 +47,7 @@ GROUP = Group(
         ),
         Case(
             id="reason-whole-name",
-            right="The same under the name `reasoning`.",
+            right="Reasoning in one piece under the name `reasoning` is told apart from the answer.",
             body=ask(),
             scene=whole("Nine.", reasoning="Three times three."),
             checks=(thinks("Three times three."), says("Nine.")),
@@ -61,7 +61,7 @@ GROUP = Group(
         ),
         Case(
             id="reason-stream-name",
-            right="The same under the name `reasoning`.",
+            right="Streamed reasoning under the name `reasoning` is told apart from the answer.",
             body=stream(),
             scene=streamed(*_thinks("Three", " times", " three.", field="reasoning"), *text("Nine", ".")),
             checks=(thinks("Three times three."), says("Nine.")),
@@ -77,7 +77,7 @@ GROUP = Group(
         ),
         Case(
             id="reason-tools",
-            right="Reasoning before a call of a tool.",
+            right="Streamed reasoning before a call of a tool arrives, and the call does.",
             body=stream(),
             scene=streamed(
                 *_thinks("I must", " ask."), call(0, '{"city":"Paris"}', name="weather", call_id="call_1"), finish="tool_calls"
@@ -86,14 +86,14 @@ GROUP = Group(
         ),
         Case(
             id="reason-tools-whole",
-            right="The same in one piece.",
+            right="Reasoning before a call of a tool arrives in an answer in one piece.",
             body=ask(),
             scene=whole(None, finish="tool_calls", reasoning_content="I must ask.", tool_calls=[whole_call()]),
             checks=(thinks("I must ask."), calls(("weather", {"city": "Paris"}))),
         ),
         Case(
             id="reason-cut",
-            right="An answer that was cut at the limit while the model was thinking.",
+            right="An answer that was cut at the limit while the model was thinking arrives so far.",
             body=stream(max_completion_tokens=3),
             scene=streamed(*_thinks("Three", " times"), finish="length"),
             checks=(thinks("Three times"), says(""), finishes("length")),

@@ -46,7 +46,7 @@ GROUP = Group(
     cases=(
         _case(
             "whole",
-            "Text in one piece.",
+            "Text comes in one piece.",
             _ask(),
             whole(),
             responses.whole(responses.message()),
@@ -101,7 +101,7 @@ GROUP = Group(
         ),
         _case(
             "tools",
-            "A call in one piece.",
+            "A call comes in one piece.",
             _ask(tools=[TOOL]),
             whole(None, finish="tool_calls", tool_calls=[whole_call()]),
             responses.whole(responses.called("weather", '{"city":"Paris"}')),
@@ -109,7 +109,7 @@ GROUP = Group(
         ),
         _case(
             "tools-stream",
-            "A streamed call.",
+            "A streamed call comes in pieces that say what the last event says.",
             _ask(tools=[TOOL], stream=True),
             streamed(call(0, "", name="weather", call_id="call_1"), call(0, '{"city":'), call(0, '"Paris"}'), finish="tool_calls"),
             responses.streamed_call("weather", '{"city":', '"Paris"}'),
@@ -117,7 +117,7 @@ GROUP = Group(
         ),
         _case(
             "usage",
-            "The usage, in the words of this endpoint.",
+            "The usage of an answer in one piece is told in the words of this endpoint.",
             _ask(),
             whole(),
             responses.whole(responses.message()),
@@ -125,7 +125,7 @@ GROUP = Group(
         ),
         _case(
             "usage-stream",
-            "Also in a stream.",
+            "The usage of a stream is told in the words of this endpoint.",
             _ask(stream=True),
             streamed(*text("Once")),
             responses.streamed_text("Once"),

@@ -31,7 +31,7 @@ GROUP = Group(
         ),
         Case(
             id="size-event-cut",
-            right="The same in reads of 1,000 bytes.",
+            right="One event of 1 MB arrives whole in reads of 1,000 bytes.",
             body=stream(),
             scene=streamed(*text(LARGE[:1_000_000]), wire=Wire(write_size=1_000)),
             checks=(says(LARGE[:1_000_000]), finishes("stop")),
@@ -47,7 +47,7 @@ GROUP = Group(
         ),
         Case(
             id="size-tiny-others",
-            right="Meanwhile others are answered within 2 s.",
+            right="While 20,000 tiny events are passed on, others are answered within two seconds.",
             body=stream(),
             scene=streamed(*text(*TINY), wire=Wire(merge=20)),
             caller=Beside(),
@@ -56,7 +56,7 @@ GROUP = Group(
         ),
         Case(
             id="size-event-others",
-            right="While an event of 4 MB is passed on, others are answered within 2 s.",
+            right="While an event of 4 MB is passed on, others are answered within two seconds.",
             body=stream(),
             scene=streamed(*text(LARGE)),
             caller=Beside(),

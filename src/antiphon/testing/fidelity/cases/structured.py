@@ -75,7 +75,7 @@ GROUP = Group(
         ),
         Case(
             id="schema-tool-order",
-            right="So do those of a tool.",
+            right="Properties of a tool arrive in the caller's order.",
             body=ask(tools=[tool("weather", "zone", "city", "altitude")]),
             scene=whole(),
             checks=(

@@ -124,8 +124,15 @@ GROUP = Group(
         "Anthropic, Extended thinking: https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking",
     ),
     cases=(
-        _case("whole", "Text and reason in one piece.", ask(), whole(said()), says("Here it is."), finishes("end_turn")),
-        _case("stream", "Streamed text.", stream(), streamed(text(0, *TEXT)), says("".join(TEXT)), finishes("end_turn")),
+        _case("whole", "Text and reason come in one piece.", ask(), whole(said()), says("Here it is."), finishes("end_turn")),
+        _case(
+            "stream",
+            "Streamed text comes to the letter, with its reason for the end.",
+            stream(),
+            streamed(text(0, *TEXT)),
+            says("".join(TEXT)),
+            finishes("end_turn"),
+        ),
         _case(
             "stream-at-once",
             "Text is passed on while the model is still speaking.",
@@ -156,7 +163,7 @@ GROUP = Group(
         ),
         _case(
             "sequence-stream",
-            "Also in a stream.",
+            "The sequence that ended a stream is named.",
             stream(stop_sequences=["END"]),
             streamed(text(0, "Once"), reason="stop_sequence", stop="END"),
             finishes("stop_sequence", stop="END"),
@@ -165,7 +172,7 @@ GROUP = Group(
         _case("refusal", "`refusal` arrives.", stream(), streamed(text(0, "I"), reason="refusal"), finishes("refusal")),
         _case(
             "tools",
-            "Text and two calls, streamed.",
+            "Text and two calls come in a stream.",
             stream(tools=[tool()]),
             streamed(
                 text(0, "Let me see."),
@@ -180,7 +187,7 @@ GROUP = Group(
         ),
         _case(
             "tools-whole",
-            "A call in one piece.",
+            "A call comes in one piece.",
             ask(tools=[tool()]),
             whole(called("toolu_1", city="Paris"), stop_reason="tool_use"),
             calls(("weather", PARIS)),
@@ -211,7 +218,7 @@ GROUP = Group(
         ),
         _case(
             "citations-stream",
-            "Also in a stream.",
+            "Citations arrive in a stream.",
             stream(),
             streamed(
                 block(
@@ -234,7 +241,7 @@ GROUP = Group(
         _case("usage", "The usage arrives with all its fields.", ask(), whole(said(), usage=USAGE), counts(**USAGE)),
         _case(
             "usage-stream",
-            "Also in a stream.",
+            "The usage of a stream arrives, cached tokens included.",
             stream(),
             streamed(text(0, "Once"), usage=USAGE),
             counts(input_tokens=40, output_tokens=7, cache_read_input_tokens=60, cache_creation_input_tokens=30),
@@ -341,7 +348,7 @@ GROUP = Group(
         ),
         _case(
             "fail-no-stop",
-            "Nor does one that ends in good order without its last events.",
+            "A stream that ends in good order without its last events does not look whole.",
             stream(),
             streams(*HALF),
             said_before("half an answer"),

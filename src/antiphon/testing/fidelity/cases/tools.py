@@ -62,7 +62,7 @@ GROUP = Group(
         ),
         Case(
             id="tools-stream-two",
-            right="Two calls, one behind the other.",
+            right="Two calls, one behind the other, are two calls.",
             body=_asks(),
             scene=streamed(
                 call(0, "", name="weather", call_id="call_1"),
@@ -90,7 +90,7 @@ GROUP = Group(
         ),
         Case(
             id="tools-stream-one-event",
-            right="Two complete calls in one event.",
+            right="Two complete calls in one event are two calls.",
             body=_asks(),
             scene=streamed(
                 delta(
@@ -246,7 +246,7 @@ GROUP = Group(
         ),
         Case(
             id="tools-stream-function",
-            right="The older `function_call` streams as such.",
+            right="The older `function_call` streams as what it is.",
             body=stream(functions=[tool()["function"]]),
             scene=streamed(
                 delta(function_call={"name": "weather", "arguments": ""}),
@@ -258,14 +258,14 @@ GROUP = Group(
         ),
         Case(
             id="tools-whole",
-            right="A call in an answer in one piece.",
+            right="A call comes in an answer in one piece.",
             body=ask(tools=TOOLS),
             scene=whole(None, finish="tool_calls", tool_calls=[whole_call()]),
             checks=(calls(("weather", PARIS)), keeps_ids("call_1"), finishes("tool_calls")),
         ),
         Case(
             id="tools-whole-two",
-            right="Two calls and text in an answer in one piece.",
+            right="Two calls and text come in an answer in one piece.",
             body=ask(tools=TOOLS),
             scene=whole(
                 "Let me see.",
@@ -299,7 +299,7 @@ GROUP = Group(
         ),
         Case(
             id="tools-whole-function",
-            right="The older `function_call` in an answer in one piece.",
+            right="The older `function_call` comes in an answer in one piece.",
             body=ask(functions=[tool()["function"]]),
             scene=answers(
                 completion(

@@ -60,8 +60,12 @@ GROUP = Group(
         "The Unicode Standard, 2.2: a text is kept as it is encoded: https://www.unicode.org/versions/latest/",
     ),
     cases=(
-        _streams("unicode-scripts", "Scripts of the world, streamed.", *(piece + " " for piece in SCRIPTS.split(" "))),
-        _streams("unicode-emoji", "Emoji that are made of several characters, streamed one by one.", *EMOJI),
+        _streams(
+            "unicode-scripts",
+            "Streamed text in the scripts of the world comes to the letter.",
+            *(piece + " " for piece in SCRIPTS.split(" ")),
+        ),
+        _streams("unicode-emoji", "Emoji that are made of several characters, streamed one by one, are put together.", *EMOJI),
         _streams("unicode-composed", "Composed and decomposed characters stay what they are.", COMPOSED, " ", DECOMPOSED),
         _streams("unicode-invisible", "Invisible characters and line separators are kept.", *INVISIBLE),
         _streams("unicode-controls", "Control characters are kept.", CONTROLS),
@@ -74,7 +78,7 @@ GROUP = Group(
         ),
         Case(
             id="unicode-whole",
-            right="All of them in an answer in one piece.",
+            right="Characters of every kind come to the letter in an answer in one piece.",
             body=ask(),
             scene=whole(SCRIPTS + EMOJI + DECOMPOSED + INVISIBLE + CONTROLS + QUOTING),
             checks=(says(SCRIPTS + EMOJI + DECOMPOSED + INVISIBLE + CONTROLS + QUOTING),),
@@ -88,7 +92,7 @@ GROUP = Group(
         ),
         Case(
             id="unicode-escapes-streamed",
-            right="The same in a stream.",
+            right="Characters that the model's server writes as escapes in a stream are the same characters.",
             body=stream(),
             scene=Scene(
                 (
@@ -102,7 +106,11 @@ GROUP = Group(
             checks=(says(SCRIPTS + EMOJI),),
         ),
         _asks("unicode-question", "A question in many scripts reaches the model.", f"{SCRIPTS} {EMOJI}"),
-        _asks("unicode-question-exact", "Its characters are neither composed nor cleaned.", f"{DECOMPOSED} {INVISIBLE} {QUOTING}"),
+        _asks(
+            "unicode-question-exact",
+            "The characters of a question are neither composed nor cleaned.",
+            f"{DECOMPOSED} {INVISIBLE} {QUOTING}",
+        ),
         Case(
             id="unicode-question-escaped",
             right="A question that the caller writes in escapes reaches the model.",
@@ -150,7 +158,7 @@ GROUP = Group(
         ),
         Case(
             id="unicode-system",
-            right="So does what the system says.",
+            right="What the system says keeps its characters.",
             body={"messages": [{"role": "system", "content": SCRIPTS + INVISIBLE}, user()]},
             scene=whole(),
             checks=(
