@@ -10,6 +10,7 @@ from antiphon.execution.wire.dialect import Caller, Endpoint
 from antiphon.execution.wire.jina import DIALECT as JINAS
 from antiphon.execution.wire.jina import rerank as jina
 from antiphon.execution.wire.ollama import chat as ollama
+from antiphon.execution.wire.ollama.embeddings import INBOUND_EMBED, INBOUND_OLDER
 from antiphon.execution.wire.openai import chat as openai
 from antiphon.execution.wire.openai.embeddings import INBOUND_EMBEDDING
 from antiphon.execution.wire.openai.errors import render
@@ -27,7 +28,7 @@ ANTHROPIC: Final = Caller(
 RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses")
 OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body, _: body + b"\n", "/api")
 JINA: Final = Caller(JINAS, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v1/rerank")
-COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v2")
+COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v2/rerank")
 CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, RESPONSES, OLLAMA, JINA, COHERE)}
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = {
@@ -47,8 +48,8 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "messages": Endpoint("/v1/messages", ANTHROPIC, "chat", anthropic.INBOUND_CHAT),
     "api/chat": Endpoint("/api/chat", OLLAMA, "chat", ollama.INBOUND_CHAT, streams=True),
     "api/generate": Endpoint("/api/generate", OLLAMA, "chat", ollama.INBOUND_GENERATE, streams=True),
-    "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings"),
-    "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings"),
+    "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings", embedding=INBOUND_EMBED),
+    "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings", embedding=INBOUND_OLDER),
 }
 
 
