@@ -182,6 +182,17 @@ def test_what_a_model_server_keeps_is_its_own_affair() -> None:
     assert store.responses == {}
 
 
+@pytest.mark.parametrize("odd", [b"{broken", b"[]", b"{}", b'{"id": 7}', b'{"type": "x", "sequence_number": "x", "response": 7}'])
+def test_whatever_a_model_server_calls_a_response_goes_on_as_it_came(odd: bytes) -> None:
+    for name in ("response.created", "response.completed"):
+        streamed = Door(FakeResponseStore(), Header("content-type", "text/event-stream"), Event(odd, name))
+        assert streamed.ask(call(stream=True)).body == b"event: %b\ndata: %b\n\n" % (name.encode(), odd)
+    broken = Door(FakeResponseStore(), Header("content-type", "text/event-stream"), Event(odd, "response.created"), Cut())
+    assert broken.ask(call(stream=True)).body.count(b"event:") == 1
+    whole = Door(FakeResponseStore(), Header("content-type", "application/json"), Body(odd))
+    assert whole.ask(call()).body == odd
+
+
 @pytest.mark.parametrize("fields", [{"previous_response_id": ids.new()}, {"previous_response_id": "x", "input": 7}, {"store": 7}])
 def test_what_is_wrong_with_a_conversation_is_told_before_any_model_is_asked(fields: dict[str, Any]) -> None:
     door = Door(FakeResponseStore())

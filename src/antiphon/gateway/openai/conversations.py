@@ -136,7 +136,7 @@ class _Turn:
         self._first = self._first or frame.raw
         self._latest = frame.raw
         finale = conversation.finale(frame.raw)
-        if finale is None or not ids.is_ours(conversation.identity_of(finale.response)):
+        if finale is None:
             self._sink.frame(frame)
             return
         self._finale = finale
@@ -152,7 +152,7 @@ class _Turn:
                 self._keep(finale.response, lambda response: self._last(finale.event(response), usage))
             return
         body = b"".join(self._body)
-        if ids.is_ours(conversation.identity_of(body)):
+        if conversation.our_name(body):
             self._keep(body, lambda response: self._last(response, usage))
         else:
             self._last(body, usage)
@@ -181,11 +181,11 @@ class _Turn:
         if self._store is None or self._asked.store is False:
             then(conversation.with_store(response, kept=False))
             return
-        identity = conversation.identity_of(response)
+        name = conversation.our_name(response)
         stored = StoredResponse(
-            identity,
+            name,
             conversation.with_store(response, kept=True),
-            conversation.kept_input(self._new, identity),
+            conversation.kept_input(self._new, name),
             self._asked.previous_response_id or "",
         )
         self._store.put(self._call.principal.name, stored, told)

@@ -11,7 +11,7 @@ import msgspec
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import reading
-from antiphon.execution.wire.reading import NULL
+from antiphon.execution.wire.reading import NULL, UNREADABLE
 from antiphon.execution.wire.responses import ids
 
 _FINAL = re.compile(rb"event: response\.(?:completed|incomplete)\ndata: (.*)\n\n")
@@ -125,9 +125,13 @@ def read_items(kept: bytes) -> list[msgspec.Raw]:
     return _decode_items(kept)
 
 
-def identity_of(response: bytes) -> str:
-    """The name of a response."""
-    return _decode_kept(response).id
+def our_name(response: bytes) -> str:
+    """The name of a response that was written here; empty for that of a model's server, which may look as it likes."""
+    try:
+        name = _decode_kept(response).id
+    except UNREADABLE:
+        return ""
+    return name if ids.is_ours(name) else ""
 
 
 def output_of(response: bytes) -> list[msgspec.Raw]:
@@ -184,8 +188,12 @@ def finale(frame: bytes) -> Finale | None:
     found = _FINAL.search(frame) if b"event: response." in frame else None
     if found is None:
         return None
-    told = _decode_final(found[1])
-    return Finale(frame[: found.start()], bytes(told.response), told.sequence_number, told.type)
+    try:
+        told = _decode_final(found[1])
+    except UNREADABLE:
+        return None
+    whole = Finale(frame[: found.start()], bytes(told.response), told.sequence_number, told.type)
+    return whole if our_name(whole.response) else None
 
 
 def with_store(response: bytes, *, kept: bool) -> bytes:

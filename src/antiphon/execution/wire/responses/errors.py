@@ -11,6 +11,7 @@ from antiphon.execution.wire.reading import UNREADABLE, encode
 from antiphon.execution.wire.said_errors import of_refused
 
 _CREATED = re.compile(rb"event: response\.created\ndata: (.*)\n\n")
+_OURS = re.compile(rb'"response":\{"id":"resp_ap[0-9a-f]{32}"')
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 
 
@@ -44,13 +45,14 @@ def error_event(body: bytes, before: bytes) -> bytes:
 def failed_event(first: bytes, before: bytes, error: AntiphonError) -> bytes:
     """The event of a response that has failed, whose first frame and last one these were; empty where it was not written here."""
     found = _CREATED.search(first)
-    if found is None:
+    if found is None or not _OURS.search(found[1]):
         return b""
+    created = _decode_created(found[1]).response
     failed = of_refused(error) if isinstance(error, UpstreamRefused) else None
     status = failed.status if failed is not None else statuses.status_of(error)
     code = "rate_limit_exceeded" if status == 429 else "invalid_prompt" if status < 500 else "server_error"
     told = {"code": code, "message": failed.message if failed is not None else str(error)}
-    return _event("response.failed", before, response={**_decode_created(found[1]).response, "status": "failed", "error": told})
+    return _event("response.failed", before, response={**created, "status": "failed", "error": told})
 
 
 def _event(name: str, before: bytes, **told: Any) -> bytes:
