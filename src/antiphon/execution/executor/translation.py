@@ -1,5 +1,6 @@
 """A call in one dialect, said in another that the server understands."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -49,6 +50,9 @@ _KEPT: Final = frozenset(
     )
 )  # fmt: skip
 """Fields of a neutral request without which it would be another one."""
+
+_STRICT: Final = re.compile(r"tools\[(\d+)\]\.strict")
+"""That calls of a tool keep to its schema, which a tool can go without."""
 
 Request = TypeVar("Request", ChatRequest, EmbeddingRequest, RerankRequest)
 
@@ -169,6 +173,10 @@ def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParamet
 
 def _without(request: Request, param: str) -> Request | None:
     """The request without a field of its own; None where it cannot go without it, as without a part of a message."""
+    if (place := _STRICT.fullmatch(param)) is not None:
+        tools = list(msgspec.structs.asdict(request)["tools"])
+        tools[int(place[1])] = msgspec.structs.replace(tools[int(place[1])], strict=None)
+        return msgspec.structs.replace(request, tools=tuple(tools))
     if param in request.extra:
         return msgspec.structs.replace(request, extra={name: raw for name, raw in request.extra.items() if name != param})
     field = _FIELDS.get(param, param)
