@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import openai
 import pytest
@@ -108,17 +109,17 @@ def test_responses_go_out_that_cannot_be_kept_and_what_was_kept_can_be_read(tmp_
         upstream.chat("hello", times=None)
         gateway = Gateway(tmp_path, upstream)
         with openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="none", max_retries=0, timeout=30) as client:
-            first = client.responses.create(model="mock-model", input="hi")
+            first: Any = client.responses.create(model="mock-model", input="hi")
             fill(folder)
-            lost = client.responses.create(model="mock-model", input="x" * 100_000, previous_response_id=first.id)
+            lost: Any = client.responses.create(model="mock-model", input="x" * 100_000, previous_response_id=first.id)
             assert (lost.output_text, lost.store) == ("hello", False)
             assert "the store of responses" in gateway.server.wait_said(r".*disk is full.*")[0]
-            assert client.responses.retrieve(first.id).store is True
+            assert client.responses.retrieve(first.id).to_dict()["store"] is True
             with pytest.raises(openai.NotFoundError):
                 client.responses.retrieve(lost.id)
             (folder / "filler").unlink()
             again = client.responses.create(model="mock-model", input="hi", previous_response_id=first.id)
-            assert client.responses.retrieve(again.id).store is True
+            assert client.responses.retrieve(again.id).to_dict()["store"] is True
         assert gateway.stop() == 0
 
 

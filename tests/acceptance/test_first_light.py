@@ -201,7 +201,7 @@ def test_the_responses_api_holds_its_answer_to_a_schema(product: Product) -> Non
     person = product.client.responses.parse(**ask, text_format=PersonModel).output_parsed
     assert 0 <= person.age <= 120
     with pytest.raises(openai.BadRequestError, match="tools"):
-        product.client.responses.create(**ask, tools=[{"type": "function", "name": "f", "parameters": PERSON}])
+        product.client.responses.create(**{**ask, "tools": [{"type": "function", "name": "f", "parameters": PERSON}]})
 
 
 def test_logprobs_of_the_chosen_tokens(product: Product) -> None:
