@@ -8,8 +8,9 @@ import msgspec
 from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
-from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, retrieval
+from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, responses, retrieval
 from antiphon.gateway.ollama import catalogue
+from antiphon.gateway.openai.responses import MAX_PAGE, PAGE
 
 Json = dict[str, Any]
 """A part of the document. OpenAPI defines its shape, so no types of ours stand between."""
@@ -32,6 +33,11 @@ TYPES = (
     anthropic.MessagesRequest,
     anthropic.MessageAnswer,
     anthropic.MessageEvent,
+    responses.ResponsesRequest,
+    responses.ResponseAnswer,
+    responses.ResponseEvent,
+    responses.ResponseItems,
+    responses.ResponseDeleted,
     retrieval.RerankRequest,
     retrieval.RerankAnswer,
     retrieval.RerankError,
@@ -88,6 +94,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 ADMIN = (401, 503)
 LOOK_UP = (401, 404)
 CALL = tuple(ERRORS)
+KEPT = (400, *LOOK_UP, 503)
 OLLAMA = "Ollama"
 RANKING = "Rerank"
 """What the names of errors in Ollama's shape begin with."""
@@ -112,7 +119,7 @@ def document() -> bytes:
                 {"name": "Models", "description": "Calls to models, in the dialects of OpenAI, Anthropic and Ollama."},
                 {"name": "Operations", "description": "For those who run the server."},
             ],
-            "paths": _model_paths() | _ollama_paths() | _ranking_paths() | _media_paths() | _operation_paths(),
+            "paths": _model_paths() | _response_paths() | _ollama_paths() | _ranking_paths() | _media_paths() | _operation_paths(),
             "components": {
                 "schemas": schemas,
                 "responses": {
@@ -166,6 +173,37 @@ def _model_paths() -> Json:
             "get": _look("retrieveModel", "Describe a model", "Models")
             | {"parameters": [identifier]}
             | _answers(_json("ModelObject"), LOOK_UP)
+        },
+    }
+
+
+def _response_paths() -> Json:
+    asked = {"model": MODEL, "input": "Name three colours.", "max_output_tokens": 64}
+    response = "resp_ap0123456789abcdef0123456789abcdef"
+    identifier = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}, "example": response}
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE}
+    order = {"type": "string", "enum": ["asc", "desc"], "default": "desc"}
+    item = "msg_ap0123456789abcdef0123456789abcdef_i0"
+    pages = [identifier, _query("limit", limit, PAGE), _query("order", order, "asc"), _query("after", {"type": "string"}, item)]
+    return {
+        "/v1/responses": {
+            "post": _call("createResponse", "Answer a conversation, in OpenAI's newer dialect", "ResponsesRequest", asked)
+            | _answers(_either("ResponseAnswer", "ResponseEvent"), CALL)
+        },
+        "/v1/responses/{id}": {
+            "parameters": [identifier],
+            "get": _look("retrieveResponse", "Read a response that was kept", "Models") | _answers(_json("ResponseAnswer"), KEPT),
+            "delete": _look("deleteResponse", "Forget a response", "Models") | _answers(_json("ResponseDeleted"), KEPT),
+        },
+        "/v1/responses/{id}/input_items": {
+            "get": _look("listResponseInput", "List what the model was shown for a response", "Models")
+            | {"parameters": pages}
+            | _answers(_json("ResponseItems"), KEPT)
+        },
+        "/v1/responses/{id}/cancel": {
+            "post": _look("cancelResponse", "Refused: nothing here runs in the background", "Models")
+            | {"parameters": [identifier]}
+            | _answers(_json("ResponseAnswer"), KEPT)
         },
     }
 
