@@ -10,8 +10,9 @@ from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
-from antiphon.execution.wire.gemini.chat import OUTBOUND
-from antiphon.execution.wire.gemini.names import resource_name
+from antiphon.execution.wire.gemini.chat import OUTBOUND_CHAT
+from antiphon.execution.wire.gemini.counting import OUTBOUND_COUNT
+from antiphon.execution.wire.gemini.names import DIALECT, resource_name
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -19,7 +20,7 @@ _STREAMED = "streamGenerateContent?alt=sse"
 
 
 class GeminiProvider:
-    """A server at ``{url}/models/{model}:generateContent``, or ``:streamGenerateContent``."""
+    """A server at ``{url}/models/{model}:generateContent``, ``:streamGenerateContent`` and ``:countTokens``."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         self.name = options.name
@@ -29,7 +30,9 @@ class GeminiProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {}
-        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        self.outbound = Outbound(
+            DIALECT, OUTBOUND_CHAT if able.chat else None, count=OUTBOUND_COUNT if able.chat and able.count_tokens else None
+        )
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -49,7 +52,7 @@ class GeminiProvider:
         """By model and method; the models are those of the configuration."""
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
-        method = _STREAMED if call.stream else call.endpoint
+        method = _STREAMED if call.stream and call.endpoint == OUTBOUND_CHAT.endpoint else call.endpoint
         head = self._heads.get((upstream, method))
         if head is None:
             path = f"{self._root}/{quote(resource_name(upstream), safe='/@')}:{method}"
@@ -61,7 +64,7 @@ class GeminiProvider:
 
 
 class _Plugin:
-    abilities = Abilities(completions=False, embeddings=False, logprobs=False)
+    abilities = Abilities(completions=False, embeddings=False, logprobs=False, count_tokens=True)
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:

@@ -17,6 +17,11 @@ _SCHEMA_NAME = "answer"
 
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/v1/chat/completions``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
+    return reading.encode(fields_of(request, abilities))
+
+
+def fields_of(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    """The fields of that body. Raises as ``encode_request`` does."""
     body: dict[str, Any] = {"model": request.model, "messages": _messages(request, abilities)}
     body.update(_of_tools(request, abilities))
     body.update(_of_sampling(request, abilities))
@@ -28,7 +33,7 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
         if request.wants_usage and abilities.stream_usage:
             body["stream_options"] = {"include_usage": True}
     body.update(chat.own_fields(request, DIALECT))
-    return reading.encode(body)
+    return body
 
 
 def _of_sampling(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
