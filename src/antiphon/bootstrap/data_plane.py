@@ -107,8 +107,8 @@ class DataPlane:
             replicas.append((card, Replica(encoder, settings.embeddings.name)))
         for row in settings.providers:
             provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able), row.protocol)
-            able_here = _abilities(row)
-            kind, names = _kind(able_here), _names(able_here)
+            able_to = _abilities(row)
+            kind, names = _kind(able_to), _names(able_to)
             replicas += [
                 (ModelCard(model.name, row.name, kind=kind, abilities=names), Replica(provider, model.upstream or model.name))
                 for model in row.models
@@ -162,11 +162,11 @@ def _hosts(settings: Settings) -> dict[str, str]:
     return encoder | {engine_name(model.name): model.name for model in settings.models}
 
 
-def _names(abilities: Abilities) -> tuple[str, ...]:
+def _names(able: Abilities) -> tuple[str, ...]:
     """The abilities that are there; those about chats only of models that chat."""
-    told = (name for name in abilities.__struct_fields__ if getattr(abilities, name))
     by_themselves = {endpoint.ability for endpoint in ENDPOINTS.values() if endpoint.count is None}
-    return tuple(name for name in told if abilities.chat or name in by_themselves)
+    told = (name for name in able.__struct_fields__ if getattr(able, name))
+    return tuple(name for name in told if able.chat or name in by_themselves)
 
 
 def _kind(able: Abilities) -> str:
@@ -183,6 +183,7 @@ def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> Provi
         origin=origin,
         base_path=urlsplit(row.url).path.rstrip("/"),
         key=row.key.reveal().encode("latin-1"),
+        api_version=row.api_version or "",
         headers=tuple(headers),
         abilities=_abilities(row),
         timeouts=ClientTimeouts(row.connect_timeout, row.first_byte_timeout, row.idle_timeout, max_age=row.max_connection_age),

@@ -171,10 +171,14 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Slug
     """Name of the provider, in logs, metrics and ``owned_by``."""
-    url: BaseUrl
-    """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``."""
+    url: BaseUrl = ""
+    """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``. It may be left out where
+    ``protocol`` names a vendor that has one address."""
     protocol: Slug = "openai"
-    """Protocol that it speaks, by the name of its plugin: ``openai``, which most do, ``anthropic`` or ``gemini``."""
+    """Protocol that it speaks, or the vendor that it is, by the name of the plugin: ``openai``, which most speak, ``anthropic``,
+    ``deepseek``. ``antiphon config protocols`` lists them."""
+    api_version: Slug | None = None
+    """Version of the API, for ``protocol: azure`` where the address does not end in ``/openai/v1``."""
     key: Secret = Secret()
     """API key, sent as the protocol wants it. Write ``key: ${NAME}`` or ``key_file: path``; empty sends none."""
     models: tuple[ProviderModel, ...] = ()

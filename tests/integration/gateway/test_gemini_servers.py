@@ -479,6 +479,33 @@ def test_what_is_no_answer_is_an_error_and_no_crash(client: openai.OpenAI, upstr
         client.chat.completions.create(model="mock-model", messages=HELLO)
 
 
+def test_embeddings(start: Start, upstream: MockUpstream) -> None:
+    client = start(upstream, models=[{"name": "mine", "upstream": "gemini-embedding-001"}], **ROW).client()
+    body = {"embeddings": [{"values": [0.25, -1.5]}, {"values": [3.0, 0.5]}], "usageMetadata": {"promptTokenCount": 4}}
+    upstream.script(Body(body), times=2)
+    for encoding in (openai.omit, "float"):  # the client asks for packed floats where its user says nothing
+        told = client.embeddings.create(
+            model="mine", input=["one", "two"], dimensions=2, encoding_format=encoding, extra_body={"input_type": "query"}
+        )
+        assert [item.embedding for item in told.data] == [[0.25, -1.5], [3.0, 0.5]]
+        assert (told.model, told.usage.prompt_tokens) == ("mine", 4)
+    assert upstream.requests[0].path == "/v1/models/gemini-embedding-001:batchEmbedContents"
+    common = {"model": "models/gemini-embedding-001", "taskType": "RETRIEVAL_QUERY", "outputDimensionality": 2}
+    assert upstream.requests[0].json == {
+        "requests": [{**common, "content": {"parts": [{"text": text}]}} for text in ("one", "two")]
+    }  # fmt: skip
+
+
+def test_embeddings_refused(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    with pytest.raises(openai.BadRequestError) as told:
+        client.embeddings.create(model="mock-model", input=[[1, 2]])
+    assert told.value.param == "input"
+    upstream.script(Status(429), Body({"error": QUOTA}))
+    with pytest.raises(openai.RateLimitError, match="quota") as limited:
+        client.embeddings.create(model="mock-model", input="x")
+    assert limited.value.response.headers["retry-after"] == "35"
+
+
 TEXT = ["Grüße", ", 世界", " 🎼🧑‍🚀", " — ", "ﷺ\u200d", "end"]
 
 

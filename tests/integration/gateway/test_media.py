@@ -8,7 +8,7 @@ import httpx2
 import openai
 import pytest
 
-from antiphon.testing import Body, Cut, Event, Gate, Header, MockUpstream, Status, Wire
+from antiphon.testing import Body, Cut, Event, Gate, Hang, Header, MockUpstream, Status, Wire
 from tests.integration.gateway.data_plane import Running
 
 Start = Callable[..., Running]
@@ -251,3 +251,52 @@ def test_speech_falls_back_before_its_first_sound(start: Start, upstream: MockUp
     upstream.script(MPEG, Cut())
     second.script(MPEG, Body(SOUND))
     assert client.audio.speech.create(model="mock-model", voice="alloy", input="hello").read() == SOUND
+
+
+def test_a_caller_who_leaves_while_it_is_spoken_to_ends_the_speech(process: Running, upstream: MockUpstream) -> None:
+    upstream.script(MPEG, Body(SOUND), Hang(), wire=Wire(framing="chunked"))
+    asked = {"model": "mock-model", "voice": "alloy", "input": "hello"}
+    with httpx2.stream("POST", f"{process.url}/v1/audio/speech", json=asked) as told:
+        assert next(told.iter_raw())
+    assert upstream.requests[0].wait_closed(1.0)
+
+
+@pytest.mark.parametrize("kind", ["audio/mpeg", "application/json", "text/event-stream"])
+def test_an_answer_that_is_encoded_unasked_is_no_answer(process: Running, upstream: MockUpstream, kind: str) -> None:
+    upstream.script(Header("content-type", kind), Header("content-encoding", "gzip"), Body(b"\x1f\x8b..."))
+    asked = {"model": "mock-model", "voice": "alloy", "input": "hello"}
+    told = httpx2.post(f"{process.url}/v1/audio/speech", json=asked)
+    assert (told.status_code, told.json()["error"]["code"]) == (502, "upstream_truncated")
+
+
+def test_an_error_inside_events_is_an_error(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    part = {"type": "image_generation.partial_image", "b64_json": "aA==", "partial_image_index": 0}
+    upstream.script(EVENTS, Event(part), Event({"error": {"message": "not this picture", "code": "moderation_blocked"}}))
+    stream = client.images.generate(model="mock-model", prompt="a sea", stream=True)
+    with pytest.raises(openai.APIError, match="not this picture"):
+        list(stream)
+
+
+def test_a_form_reaches_the_next_server_in_a_chain_whole(start: Start, upstream: MockUpstream, second: MockUpstream) -> None:
+    client = start(upstream, second, capabilities=ABLE, models=[{"name": "mock-model", "upstream": "its-own-name"}]).client()
+    upstream.error(503)
+    second.script(Body({"text": "hello"}))
+    assert client.audio.transcriptions.create(model="mock-model", file=("a.wav", SOUND)).text == "hello"
+    assert upstream.requests[0].body == second.requests[0].body
+    assert second.requests[0].body.count(b"its-own-name") == 1
+
+
+def test_a_large_file_arrives_whole(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    large = b"\r\n--boundary\x00\xff" * 1_500_000
+    upstream.script(Body({"text": "hello"}))
+    client.audio.transcriptions.create(model="mock-model", file=("a.wav", large))
+    assert large in upstream.requests[0].body
+
+
+def test_pictures_may_be_edited_without_a_form(process: Running, upstream: MockUpstream) -> None:
+    asked = {"model": "mock-model", "prompt": "größer", "images": [{"image_url": "https://example.com/a.png"}]}
+    upstream.script(Body({"created": 1, "data": []}))
+    told = httpx2.post(f"{process.url}/v1/images/edits", json=asked)
+    assert told.json() == {"created": 1, "data": []}
+    assert upstream.requests[0].json == {**asked, "model": "its-own-name"}
+    assert upstream.requests[0].header("content-type") == "application/json"

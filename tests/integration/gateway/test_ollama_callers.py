@@ -335,6 +335,24 @@ def test_usage_is_accounted(running: Running, client: ollama.Client, upstream: M
     assert (call["endpoint"], call["stream"], call["prompt_tokens"], call["completion_tokens"]) == ("api/chat", True, 12, 3)
 
 
+def test_embeddings(running: Running, client: ollama.Client, upstream: MockUpstream) -> None:
+    vectors = [[0.5, 1.0], [2.0, 3.0]]
+    data = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+    upstream.script(Body({"data": data, "usage": {"prompt_tokens": 4, "total_tokens": 4}}))
+    answer = client.embed(model="mock-model", input=["a", "b"], dimensions=2, keep_alive="5m")
+    assert (answer.embeddings, answer.model, answer.prompt_eval_count) == (vectors, "mock-model", 4)
+    upstream.script(Body({"data": data[:1], "usage": {"prompt_tokens": 2, "total_tokens": 2}}))
+    assert client.embeddings(model="mock-model", prompt="a").embedding == vectors[0]
+    first, second = upstream.requests
+    assert first.path == second.path == "/v1/embeddings"
+    assert first.json == {"model": "mock-model", "input": ["a", "b"], "dimensions": 2}
+    assert second.json == {"model": "mock-model", "input": "a"}
+    with pytest.raises(ollama.ResponseError, match="`input` is an empty list"):
+        client.embed(model="mock-model", input=[])
+    running.stop()
+    assert [(call["endpoint"], call["prompt_tokens"]) for call in running.calls()][:2] == [("api/embed", 4), ("api/embeddings", 2)]
+
+
 def test_the_catalogue(start: Start, upstream: MockUpstream) -> None:
     running = start(
         upstream, more="aliases: {small: [mock-model]}", capabilities={"vision": False, "embeddings": False, "audio": False}

@@ -355,6 +355,22 @@ def test_embeddings_between_them_go_through(native: ollama.Client, upstream: Moc
     assert [request.path for request in upstream.requests] == ["/api/embed", "/api/embeddings"]
 
 
+def test_embeddings_for_callers_of_openai(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    upstream.script(Body({"model": "mock-model", "embeddings": [[0.5, 1.0], [2.0, 3.0]], "prompt_eval_count": 4}))
+    answer = client.embeddings.create(model="mock-model", input=["a", "b"], dimensions=2)
+    assert [one.embedding for one in answer.data] == [[0.5, 1.0], [2.0, 3.0]]
+    assert answer.usage.prompt_tokens == 4
+    (request,) = upstream.requests
+    assert request.path == "/api/embed"
+    assert request.json == {"model": "mock-model", "input": ["a", "b"], "dimensions": 2, "truncate": False}
+    with pytest.raises(openai.BadRequestError) as told:
+        client.embeddings.create(model="mock-model", input=[1, 2])
+    assert told.value.param == "input"
+    upstream.script(Status(400), Body({"error": "the input length exceeds the context length"}))
+    with pytest.raises(openai.BadRequestError, match="context length"):
+        client.embeddings.create(model="mock-model", input="long")
+
+
 def test_the_callers_name_of_the_model_is_the_one_it_hears(start: Start, upstream: MockUpstream) -> None:
     running = start(upstream, **row(upstream, models=[{"name": "mine", "upstream": "mock-model"}]))
     stream(upstream, line('"model":"mock-model"'), line(**last()))

@@ -1,8 +1,10 @@
 """Embeddings and rankings at the door: what the official clients of OpenAI and Cohere make of them, whoever serves them."""
 
 import base64
+import re
 import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import cohere
@@ -11,12 +13,14 @@ import openai
 import pytest
 from cohere.core.api_error import ApiError
 
-from antiphon.testing import Body, Cut, Header, MockUpstream, Status
-from tests.integration.gateway.data_plane import Running
+from antiphon.testing import Body, Cut, Header, MockUpstream, RecordedRequest, Status
+from tests.integration.gateway.data_plane import DataPlaneProcess, Running
 
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "embed-and-rank.md"
 Start = Callable[..., Running]
 FLOATS = [[0.25, -1.5], [3.0, 0.001]]
 PACKED = [base64.b64encode(struct.pack("<2f", *vector)).decode() for vector in FLOATS]
+OLLAMAS = {"model": "e", "embeddings": FLOATS, "prompt_eval_count": 4}
 DOCUMENTS = ["red", "green", "blue"]
 BEST = [(2, 0.9), (0, 0.5), (1, 0.25)]
 
@@ -39,6 +43,7 @@ EMBEDDERS: Any = pytest.mark.parametrize(
         ("openai", openai_answer(FLOATS), openai_answer(PACKED), "/v1/embeddings"),
         ("jina", openai_answer(FLOATS), openai_answer(PACKED), "/v1/embeddings"),
         ("voyage", openai_answer(FLOATS), openai_answer(PACKED), "/v1/embeddings"),
+        ("ollama", OLLAMAS, OLLAMAS, "/v1/api/embed"),
         ("cohere", cohere_answer(float=FLOATS), cohere_answer(base64=PACKED), "/v1/v2/embed"),
     ],
 )
@@ -75,7 +80,7 @@ def test_what_vectors_are_for_reaches_the_vendor(start: Start, upstream: MockUps
     upstream.script(Body(cohere_answer(float=FLOATS[:1])))
     client.embeddings.create(model="mock-model", input="one", encoding_format="float", extra_body={"input_type": "query"})
     assert upstream.requests[0].json == {
-        "model": "mock-model", "texts": ["one"], "input_type": "search_query", "embedding_types": ["float"],
+        "model": "mock-model", "texts": ["one"], "input_type": "search_query", "embedding_types": ["float"], "truncate": "NONE",
     }  # fmt: skip
 
 
@@ -109,6 +114,17 @@ def test_a_vendors_error_comes_in_the_callers_shape(start: Start, upstream: Mock
     with pytest.raises(openai.RateLimitError, match="slow down") as told:
         client.embeddings.create(model="mock-model", input="one")
     assert told.value.response.headers["retry-after"] == "7"
+
+
+def test_ollamas_callers_are_embedded_for_by_every_vendor(start: Start, upstream: MockUpstream) -> None:
+    url = start(upstream, protocol="cohere").url
+    upstream.script(Body(cohere_answer(float=FLOATS)))
+    told = httpx2.post(f"{url}/api/embed", json={"model": "mock-model", "input": ["a", "b"], "truncate": True})
+    assert told.json() == {"model": "mock-model", "embeddings": FLOATS, "prompt_eval_count": 4}
+    assert upstream.requests[0].json["truncate"] == "END"
+    upstream.script(Body(cohere_answer(float=FLOATS[:1])))
+    told = httpx2.post(f"{url}/api/embeddings", json={"model": "mock-model", "prompt": "a"})
+    assert told.json() == {"embedding": FLOATS[0]}
 
 
 # -- ranking
@@ -228,6 +244,47 @@ def test_a_model_that_does_not_rank_says_so(start: Start, upstream: MockUpstream
     assert upstream.requests == []
 
 
+def test_the_rows_of_the_page_serve(tmp_path: Path, upstream: MockUpstream) -> None:
+    rows, aliases = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    written = re.sub(r"https?://[a-z0-9.]+(:\d+)?", upstream.url.removesuffix("/v1"), rows + aliases)
+    keys = {name: f"key-of-{name}" for name in re.findall(r"\$\{(\w+)\}", rows)}
+    process = DataPlaneProcess(written, tmp_path, environ=keys)
+    upstream.script(answered, times=None)
+    try:
+        with process.client() as client, cohere.ClientV2(api_key="k", base_url=process.url) as ranking:
+            for model in ("embed-v4.0", "jina-embeddings-v3", "voyage-3.5"):
+                assert len(client.embeddings.create(model=model, input=["a", "b"], encoding_format="float").data) == 2
+            rankers = [
+                "rerank-v3.5",
+                "jina-reranker-v2-base-multilingual",
+                "rerank-2.5",
+                "bge-reranker-v2-m3",
+                "qwen3-reranker",
+                "rerank",
+            ]
+            for model in rankers:
+                told = ranking.rerank(model=model, query="sea", documents=DOCUMENTS)
+                assert [result.index for result in told.results] == [2, 0, 1]
+    finally:
+        process.stop()
+    asked = [(request.path, request.header("authorization")) for request in upstream.requests]
+    assert asked[:3] == [
+        ("/v2/embed", "Bearer key-of-COHERE_API_KEY"),
+        ("/v1/embeddings", "Bearer key-of-JINA_API_KEY"),
+        ("/v1/embeddings", "Bearer key-of-VOYAGE_API_KEY"),
+    ]
+    assert [path for path, _ in asked[3:]] == ["/v2/rerank", "/v1/rerank", "/v1/rerank", "/rerank", "/v1/rerank", "/v2/rerank"]
+
+
+def answered(request: RecordedRequest) -> tuple[Body]:
+    """What a server of any of the vendors would say."""
+    if "texts" in request.json and "query" in request.json:
+        return (Body(ranked("score")),)
+    if "rerank" in request.path:
+        return (Body({"results": ranked(), "data": ranked()}),)
+    return (Body({**cohere_answer(float=FLOATS), "data": openai_answer(FLOATS)["data"]}),)
+
+
 def test_a_ranking_falls_back_to_another_vendor(start: Start, upstream: MockUpstream, second: MockUpstream) -> None:
     process = start(upstream, second, protocol="voyage")
     upstream.script(Cut())
@@ -235,3 +292,27 @@ def test_a_ranking_falls_back_to_another_vendor(start: Start, upstream: MockUpst
     told = httpx2.post(f"{process.url}/v1/rerank", json={"model": "mock-model", "query": "q", "documents": DOCUMENTS})
     assert [result["index"] for result in told.json()["results"]] == [2, 0, 1]
     assert told.headers["x-antiphon-model"] == "p1/mock-model"
+
+
+def test_what_a_vendor_cannot_do_is_left_out_where_the_caller_allows_it(start: Start, upstream: MockUpstream) -> None:
+    url = start(upstream, protocol="voyage").url
+    upstream.script(answered, times=None)
+    wish = {"model": "mock-model", "drop_unsupported": True}
+    told = httpx2.post(f"{url}/v1/embeddings", json={**wish, "input": ["a", "b"], "task": "clustering", "colour": "red"})
+    assert told.status_code == 200
+    assert told.headers["x-antiphon-dropped"] == "input_type, colour"
+    assert upstream.requests[-1].json == {"model": "mock-model", "input": ["a", "b"], "truncation": False}
+    told = httpx2.post(f"{url}/v1/rerank", json={**wish, "query": "q", "documents": DOCUMENTS, "max_tokens_per_doc": 9})
+    assert told.headers["x-antiphon-dropped"] == "max_tokens_per_doc"
+    assert upstream.requests[-1].json == {"model": "mock-model", "query": "q", "documents": DOCUMENTS}
+    told = httpx2.post(f"{url}/v1/embeddings", json={**wish, "input": [1, 2]})
+    assert (told.status_code, told.json()["error"]["param"]) == (400, "input")
+
+
+def test_names_of_models_are_translated_both_ways(start: Start, upstream: MockUpstream) -> None:
+    process = start(upstream, protocol="jina", models=[{"name": "mock-model", "upstream": "its-own-name"}])
+    upstream.script(lambda request: (Body({**answered(request)[0].data, "model": request.json["model"]}),), times=None)
+    assert process.client().embeddings.create(model="mock-model", input=["a", "b"]).model == "mock-model"
+    told = httpx2.post(f"{process.url}/v1/rerank", json={"model": "mock-model", "query": "q", "documents": DOCUMENTS})
+    assert told.json()["model"] == "mock-model"
+    assert [request.json["model"] for request in upstream.requests] == ["its-own-name"] * 2

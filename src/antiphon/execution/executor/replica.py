@@ -4,6 +4,7 @@ from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call
 from antiphon.execution.executor.answer import Answer
+from antiphon.execution.executor.gathered import GatheredStream
 from antiphon.execution.executor.passed import PassedStream, PassedWhole
 from antiphon.execution.executor.passed_media import PassedMedia
 from antiphon.execution.executor.translated import TranslatedStream, TranslatedWhole
@@ -46,11 +47,15 @@ class Replica:
             else:
                 translation = translated(call, provider, upstream)
                 prepared = provider.prepare(translation.call, upstream)
-                answer = (
-                    TranslatedStream(sink, provider, call, translation.stream)
-                    if call.stream and translation.stream is not None
-                    else TranslatedWhole(sink, provider, call, translation.read_whole)
-                )
+                stream = translation.stream
+                if stream is None:
+                    answer = TranslatedWhole(sink, provider, call, translation.read_whole)
+                elif call.stream:
+                    answer = TranslatedStream(sink, provider, call, stream)
+                elif stream.outbound.streams_only:
+                    answer = GatheredStream(sink, provider, call, stream)
+                else:
+                    answer = TranslatedWhole(sink, provider, call, translation.read_whole)
         except AntiphonError as error:
             sink.fail(error)
             return NoHandle()

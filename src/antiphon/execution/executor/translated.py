@@ -12,8 +12,35 @@ from antiphon.execution.wire.chat_answer import Began, Counted, Ended, Event, Fa
 from antiphon.execution.wire.said_errors import refused
 
 
-class TranslatedWhole(Answer):
-    """An answer in one piece."""
+class WrittenWhole(Answer):
+    """An answer that goes to the caller in one piece, however it came."""
+
+    def complete(self) -> None:
+        if self._over:
+            return
+        self._over = True
+        if self._status != 200:
+            self._tell(self._refused())
+            return
+        try:
+            usage, body = self._written()
+        except UpstreamRefused as failure:
+            self._tell(self._inside(failure))
+            return
+        except AntiphonError as error:
+            self._tell(error)
+            return
+        self._sink.head(200, with_type(self._headers, b"application/json"))
+        self._sink.frame(Frame(body, True, self._call.dialect))
+        self._succeed(usage)
+
+    def _written(self) -> tuple[Usage | None, bytes]:
+        """Usage and body for the caller. Raises UpstreamBroken or UpstreamRefused."""
+        raise NotImplementedError
+
+
+class TranslatedWhole(WrittenWhole):
+    """An answer that comes in one piece."""
 
     def __init__(self, sink: Sink, provider: Provider, call: Call, read: Callable[[bytes], tuple[Usage | None, bytes]]) -> None:
         super().__init__(sink, provider, call)
@@ -25,26 +52,10 @@ class TranslatedWhole(Answer):
     def data(self, chunk: bytes) -> None:
         self._gather(chunk, MAX_ANSWER if self._status < 400 else MAX_ERROR)
 
-    def complete(self) -> None:
-        if self._over:
-            return
-        self._over = True
-        if self._status != 200:
-            self._tell(self._refused())
-            return
-        try:
-            if self._encoding:
-                raise UpstreamBroken(f"the model's server encoded its answer as {self._encoding.decode('latin-1')}, unasked")
-            usage, body = self._read(self._gathered())
-        except UpstreamRefused as failure:
-            self._tell(self._inside(failure))
-            return
-        except AntiphonError as error:
-            self._tell(error)
-            return
-        self._sink.head(200, with_type(self._headers, b"application/json"))
-        self._sink.frame(Frame(body, True, self._call.dialect))
-        self._succeed(usage)
+    def _written(self) -> tuple[Usage | None, bytes]:
+        if self._encoding:
+            raise UpstreamBroken(f"the model's server encoded its answer as {self._encoding.decode('latin-1')}, unasked")
+        return self._read(self._gathered())
 
 
 class TranslatedStream(Answer):

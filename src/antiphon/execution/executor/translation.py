@@ -1,6 +1,6 @@
 """A call in one dialect, said in another that the server understands."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -9,7 +9,7 @@ from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call, Usage
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.chat import ChatRequest
-from antiphon.execution.wire.chat_answer import Counted, Failed
+from antiphon.execution.wire.chat_answer import Counted, Event, Failed
 from antiphon.execution.wire.dialect import (
     InboundChat,
     InboundCount,
@@ -60,6 +60,8 @@ class StreamTranslation(msgspec.Struct, frozen=True):
     """What the caller asked."""
     inbound: InboundChat
     outbound: OutboundChat
+    write_whole: Callable[[Sequence[Event]], tuple[Usage | None, bytes]]
+    """Usage and body for a caller who wants it in one piece. Raises UpstreamRefused for an error among the events."""
 
 
 class Translation(msgspec.Struct, frozen=True):
@@ -92,11 +94,11 @@ def translated(call: Call, provider: Provider, upstream: str) -> Translation:
 
 def _chat(call: Call, provider: Provider, upstream: str, inbound: InboundChat, outbound: OutboundChat) -> Translation:
     request = inbound.decode_request(call.body)
-    told = msgspec.structs.replace(request, model=upstream, wants_usage=provider.chat.stream_usage and call.stream)
+    stream = call.stream or outbound.streams_only
+    told = msgspec.structs.replace(request, model=upstream, stream=stream, wants_usage=provider.chat.stream_usage and stream)
     body = _encoded(told, call, lambda asked: outbound.encode_request(asked, provider.chat))
 
-    def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
-        events = outbound.read_whole(body)
+    def write_whole(events: Sequence[Event]) -> tuple[Usage | None, bytes]:
         usage: Usage | None = None
         for event in events:
             if isinstance(event, Failed):
@@ -105,8 +107,11 @@ def _chat(call: Call, provider: Provider, upstream: str, inbound: InboundChat, o
                 usage = event.usage
         return usage, inbound.write_whole(events, request, call.id)[1]
 
+    asked = msgspec.structs.replace(_asked(call, provider, upstream, outbound.endpoint, body), stream=stream)
     return Translation(
-        _asked(call, provider, upstream, outbound.endpoint, body), read_whole, StreamTranslation(request, inbound, outbound)
+        asked,
+        lambda body: write_whole(outbound.read_whole(body)),
+        StreamTranslation(request, inbound, outbound, write_whole),
     )
 
 

@@ -61,6 +61,8 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     """Path of the API root, for example ``/v1``."""
     key: bytes = b""
     """Shown in the way of the protocol; empty shows none."""
+    api_version: str = ""
+    """Named with each call, where the protocol asks for it."""
     headers: HeaderFields = ()
     """Sent with each call."""
     abilities: Abilities = Abilities()
@@ -133,10 +135,16 @@ class Provider(Protocol):
 class ProviderPlugin(Protocol):
     """What a provider's file ends in."""
 
+    title: str
+    """What the vendor, the program or the protocol is called."""
+    documentation: str
+    """Address at which its API is documented."""
     abilities: Abilities
     """What servers of its protocol can do, unless a row says less."""
     models_path: str
     """Path below the root at which a server lists its models."""
+    url: str
+    """Where its server is, unless a row says; empty where nobody can know."""
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
         """What each request carries: the headers of the row, and the key in the way of the protocol."""

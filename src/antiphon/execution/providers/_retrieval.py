@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
+
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
@@ -34,23 +36,18 @@ ABILITIES: Final = Abilities(
 )
 
 
-class RetrievalPlugin:
+class RetrievalPlugin(msgspec.Struct, frozen=True, kw_only=True):
     """A protocol of such servers."""
 
-    abilities = ABILITIES
-
-    def __init__(
-        self,
-        outbound: Outbound,
-        paths: Mapping[str, str],
-        passing: Mapping[str, Passing] | None = None,
-        models_path: str = "models",
-    ) -> None:
-        """``paths`` below the root, by endpoint: those that ``outbound`` names, and those that pass as they are."""
-        self.outbound = outbound
-        self.paths = paths
-        self.passing = passing or {}
-        self.models_path = models_path
+    title: str
+    documentation: str
+    url: str = ""
+    outbound: Outbound
+    paths: Mapping[str, str]
+    """Paths below the root, by endpoint: those that ``outbound`` names, and those that pass as they are."""
+    passing: Mapping[str, Passing] = {}
+    abilities: Abilities = ABILITIES
+    models_path: str = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
         key = ((b"authorization", b"Bearer " + options.key),) if options.key else ()

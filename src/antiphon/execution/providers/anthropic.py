@@ -66,6 +66,9 @@ class AnthropicProvider:
 
 
 class _Plugin:
+    title = "Anthropic, and those who imitate it"
+    documentation = "https://docs.claude.com/en/api/messages"
+    url = "https://api.anthropic.com/v1"
     abilities = Abilities(completions=False, embeddings=False, audio=False, n=False, seed=False, logprobs=False, count_tokens=True)
     models_path = "models"
 

@@ -7,7 +7,10 @@ from antiphon.execution.wire.cohere.rerank import OUTBOUND_RERANK, PASSING
 from antiphon.execution.wire.dialect import Outbound
 
 plugin = RetrievalPlugin(
-    Outbound(DIALECT, embedding=OUTBOUND_EMBEDDING, rerank=OUTBOUND_RERANK),
+    title="Cohere",
+    documentation="https://docs.cohere.com/reference/rerank",
+    url="https://api.cohere.com",
+    outbound=Outbound(DIALECT, embedding=OUTBOUND_EMBEDDING, rerank=OUTBOUND_RERANK),
     paths={"embed": "v2/embed", "rerank": "v2/rerank", "v2/rerank": "v2/rerank"},
     passing={"v2/rerank": PASSING},
     models_path="v1/models",

@@ -12,6 +12,7 @@ from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.gemini.chat import OUTBOUND_CHAT
 from antiphon.execution.wire.gemini.counting import OUTBOUND_COUNT
+from antiphon.execution.wire.gemini.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.gemini.names import DIALECT, resource_name
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
@@ -20,7 +21,7 @@ _STREAMED = "streamGenerateContent?alt=sse"
 
 
 class GeminiProvider:
-    """A server at ``{url}/models/{model}:generateContent``, ``:streamGenerateContent`` and ``:countTokens``."""
+    """A server at ``{url}/models/{model}:generateContent``, and the other methods of a model."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         self.name = options.name
@@ -31,7 +32,10 @@ class GeminiProvider:
         able = options.abilities
         self.passing: dict[str, Passing] = {}
         self.outbound = Outbound(
-            DIALECT, OUTBOUND_CHAT if able.chat else None, count=OUTBOUND_COUNT if able.chat and able.count_tokens else None
+            DIALECT,
+            OUTBOUND_CHAT if able.chat else None,
+            OUTBOUND_EMBEDDING if able.embeddings else None,
+            count=OUTBOUND_COUNT if able.chat and able.count_tokens else None,
         )
         self.chat = ChatAbilities(
             tools=able.tools,
@@ -44,7 +48,7 @@ class GeminiProvider:
             top_k=True,
             reasoning="budget" if able.reasoning else "",
         )
-        self.embedding = EmbeddingAbilities()
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=False)
         self._lacking = Lacking(options.elsewhere)
         self._root = options.base_path
         self._headers = ((b"content-type", b"application/json"), *plugin.headers(options))
@@ -57,14 +61,17 @@ class GeminiProvider:
         if head is None:
             path = f"{self._root}/{quote(resource_name(upstream), safe='/@')}:{method}"
             head = self._heads[upstream, method] = self.pool.prepare("POST", path, self._headers)
-        return Prepared(head, call.body, strips_usage=False)
+        return Prepared(head, call.body)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)
 
 
 class _Plugin:
-    abilities = Abilities(completions=False, embeddings=False, logprobs=False, count_tokens=True)
+    title = "Google Gemini"
+    documentation = "https://ai.google.dev/api"
+    url = "https://generativelanguage.googleapis.com/v1beta"
+    abilities = Abilities(completions=False, logprobs=False, count_tokens=True)
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:

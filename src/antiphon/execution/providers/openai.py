@@ -1,4 +1,9 @@
-"""Any server that speaks OpenAI's API: vendors, vLLM, SGLang, llama.cpp, Ollama, and the engines on this machine."""
+"""Any server that speaks OpenAI's API: OpenAI itself, vendors, and the engines on this machine."""
+
+import re
+from typing import Final
+
+import msgspec
 
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
@@ -6,6 +11,7 @@ from antiphon.execution.providers import Abilities, HeaderFields, Prepared, Prov
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.providers._missing_fields import MissingFields
+from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
@@ -17,10 +23,12 @@ from antiphon.execution.wire.openai.counting import OUTBOUND_COUNT
 from antiphon.execution.wire.openai.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.openai.form import with_model as with_form_model
 from antiphon.execution.wire.openai.passing import GENERATION, MEDIA, WHOLE
+from antiphon.execution.wire.openai.respelling import Respeller, Spelling
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = ("chat/completions", "completions")
+_CHAT = "chat/completions"
 _PASSING = {
     "chat/completions": GENERATION,
     "completions": GENERATION,
@@ -39,7 +47,9 @@ _PASSING = {
 class OpenAIProvider:
     """A server that speaks OpenAI's API, so a call goes out as it came in but for the model's name and the usage chunk."""
 
-    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
+    def __init__(
+        self, options: ProviderOptions, wheel: DeadlineWheel, words: Words = PLAIN, fields: HeaderFields | None = None
+    ) -> None:
         self.name = options.name
         self.local = options.local
         self.secrets = options.secrets()
@@ -49,9 +59,10 @@ class OpenAIProvider:
         self.passing: dict[str, Passing] = {
             endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
         }
+        chat = msgspec.structs.replace(OUTBOUND_CHAT, streams_only=words.streams_only)
         self.outbound = Outbound(
             DIALECT,
-            OUTBOUND_CHAT if able.chat else None,
+            chat if able.chat else None,
             OUTBOUND_EMBEDDING if able.embeddings else None,
             OUTBOUND_RERANK if able.rerank else None,
             OUTBOUND_COUNT if able.chat and able.count_tokens else None,
@@ -65,16 +76,20 @@ class OpenAIProvider:
             n=able.n,
             logprobs=able.logprobs,
             json_schema=able.json_schema,
-            top_k=options.local,
-            min_p=options.local,
-            repetition_penalty=options.local,
+            top_k=options.local or words.top_k,
+            min_p=options.local or words.min_p,
+            repetition_penalty=options.local or words.repetition_penalty,
+            reasoning=words.reasoning if able.reasoning else "",
+            thinkers=words.thinkers,
+            reasoning_back=words.reasoning_back,
             stream_usage=able.stream_usage,
         )
+        self._respeller = Respeller(words.spelling) if words.spelling != PLAIN.spelling else None
         self._lacking = Lacking(options.elsewhere)
         self._missing = MissingFields(able, self._lacking)
         self._looks_inside = self._missing.any
         self._stream_usage = able.stream_usage
-        headers = plugin.headers(options)
+        headers = plugin.headers(options) if fields is None else fields
         typed = ((b"content-type", b"application/json"), *headers)
         paths = {endpoint: f"{options.base_path}/{endpoint}" for endpoint in self.passing}
         self._heads = {endpoint: self.pool.prepare("POST", path, typed) for endpoint, path in paths.items()}
@@ -92,6 +107,8 @@ class OpenAIProvider:
             return Prepared(self._form_heads[call.endpoint], body, fields=b"content-type: %b\r\n" % call.content_type)
         if self._looks_inside:
             body = self._missing.refused(call)
+        if self._respeller is not None and call.endpoint == _CHAT:
+            body = self._respeller.respelled(body)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)
         strips_usage = call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED
@@ -103,7 +120,17 @@ class OpenAIProvider:
         return self._lacking.endpoint(call)
 
 
+OPENAI_HOST: Final = "api.openai.com"
+OPENAI: Final = Words(
+    Spelling({"max_tokens": "max_completion_tokens"}), reasoning="effort", thinkers=re.compile(r"o\d|gpt-(?:[5-9]|\d\d)")
+)
+"""OpenAI's own words: its newer models refuse ``max_tokens``, which its older ones know under both names."""
+
+
 class _Plugin:
+    title = "OpenAI, and all who imitate it"
+    documentation = "https://platform.openai.com/docs/api-reference"
+    url = ""
     abilities = Abilities(moderations=True, images=True, speech=True, transcription=True)
     models_path = "models"
 
@@ -112,7 +139,7 @@ class _Plugin:
         return (*options.headers, *key)
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider:
-        return OpenAIProvider(options, wheel)
+        return OpenAIProvider(options, wheel, OPENAI if options.origin.host == OPENAI_HOST else PLAIN)
 
 
 plugin = _Plugin()

@@ -8,7 +8,9 @@ from antiphon.execution.wire.tei import DIALECT
 from antiphon.execution.wire.tei.rerank import OUTBOUND_RERANK
 
 plugin = RetrievalPlugin(
-    Outbound(DIALECT, embedding=OUTBOUND_EMBEDDING, rerank=OUTBOUND_RERANK),
+    title="text-embeddings-inference",
+    documentation="https://huggingface.co/docs/text-embeddings-inference",
+    outbound=Outbound(DIALECT, embedding=OUTBOUND_EMBEDDING, rerank=OUTBOUND_RERANK),
     paths={"embeddings": "v1/embeddings", "rerank": "rerank"},
     passing={"embeddings": WHOLE},
     models_path="info",

@@ -4,6 +4,7 @@ A field of one dialect that has no like in the others is kept by its name. A wri
 refuses it, unless it is among the hints, which do not change what is answered.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal, Protocol
 
@@ -200,6 +201,14 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
         return self.names.get(field, field)
 
 
+ReasoningStyle = Literal["", "effort", "budget", "adaptive", "thinking", "thinking_effort", "enable_thinking", "reasoning"]
+"""How servers are told to think. Anthropic's: its older models by a ``budget``, its newer ones ``adaptive``-ly.
+
+OpenAI's: by an ``effort``; its imitators by ``thinking`` on or off (Zhipu), and with an effort besides (``thinking_effort``,
+DeepSeek), by ``enable_thinking`` and a budget (Qwen), or by one object ``reasoning`` (OpenRouter). Empty: not at all.
+"""
+
+
 class ChatAbilities(msgspec.Struct, frozen=True):
     """What the server that a request is written for understands."""
 
@@ -219,11 +228,15 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     repetition_penalty: bool = False
     system_anywhere: bool = False
     """Anthropic: takes system messages in the middle of a conversation; otherwise they move to its beginning."""
-    reasoning: Literal["", "effort", "budget", "adaptive"] = ""
-    """How it is told to think: OpenAI by an effort, Anthropic's older models by a budget, its newer ones adaptively."""
+    reasoning: ReasoningStyle = ""
+    """How it is told to think."""
     reasoning_back: bool = False
-    """OpenAI: takes the thinking of earlier answers back, as ``reasoning_content``."""
+    """OpenAI: takes the thinking of earlier answers back, as ``reasoning_content``, and wants that field beside calls of tools."""
     stream_usage: bool = True
+    cache_marks: bool = True
+    """Takes marks of what is worth keeping; where it does not, they are left out."""
+    thinkers: re.Pattern[str] | None = None
+    """Names of the models that can be told how to think; None where all can."""
 
 
 class Asked(Protocol):

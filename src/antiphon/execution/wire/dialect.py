@@ -100,6 +100,8 @@ class OutboundChat(msgspec.Struct, frozen=True):
     read_whole: Callable[[bytes], Sequence[Event]]
     """The events of an answer in one piece. Raises UpstreamBroken where it is none."""
     framing: Framing = SSE
+    streams_only: bool = False
+    """Its servers are always asked for a stream; callers who want none get what it adds up to."""
 
 
 class InboundEmbedding(msgspec.Struct, frozen=True):

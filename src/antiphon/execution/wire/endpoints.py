@@ -11,6 +11,7 @@ from antiphon.execution.wire.dialect import Caller, Endpoint
 from antiphon.execution.wire.jina import DIALECT as JINAS
 from antiphon.execution.wire.jina import rerank as jina
 from antiphon.execution.wire.ollama import chat as ollama
+from antiphon.execution.wire.ollama.embeddings import INBOUND_EMBED, INBOUND_OLDER
 from antiphon.execution.wire.openai import chat as openai
 from antiphon.execution.wire.openai.embeddings import INBOUND_EMBEDDING
 from antiphon.execution.wire.openai.errors import render
@@ -46,8 +47,8 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "messages/count_tokens": Endpoint("/v1/messages/count_tokens", ANTHROPIC, "count_tokens", count=INBOUND_COUNT),
     "api/chat": Endpoint("/api/chat", OLLAMA, "chat", ollama.INBOUND_CHAT, streams=True),
     "api/generate": Endpoint("/api/generate", OLLAMA, "chat", ollama.INBOUND_GENERATE, streams=True),
-    "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings"),
-    "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings"),
+    "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings", embedding=INBOUND_EMBED),
+    "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings", embedding=INBOUND_OLDER),
 }
 
 

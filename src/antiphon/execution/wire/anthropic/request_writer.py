@@ -83,10 +83,11 @@ def _of_answer(request: ChatRequest, abilities: ChatAbilities, length: int) -> d
         config["format"] = {"type": "json_schema", "schema": wanted.schema if wanted.schema is not None else {"type": "object"}}
     if abilities.reasoning in ("effort", "adaptive") and reasoning.effort:
         config["effort"] = "low" if reasoning.effort == "minimal" else reasoning.effort
-    return {"output_config": config or None, "thinking": _thinking(reasoning, abilities, length)}
+    return {"output_config": config or None, "thinking": thinking_field(reasoning, abilities, length)}
 
 
-def _thinking(reasoning: chat.Reasoning, abilities: ChatAbilities, length: int) -> dict[str, Any] | None:
+def thinking_field(reasoning: chat.Reasoning, abilities: ChatAbilities, length: int) -> dict[str, Any] | None:
+    """How the model is to think, for an answer of at most ``length`` tokens; None where it is not told."""
     if not abilities.reasoning or reasoning == chat.Reasoning():
         return None
     shown = {"display": reasoning.display} if reasoning.display else {}

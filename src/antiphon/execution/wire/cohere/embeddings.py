@@ -1,4 +1,7 @@
-"""Cohere's embeddings endpoint, version 2, asked in place of OpenAI's."""
+"""Cohere's embeddings endpoint, version 2, asked in place of OpenAI's.
+
+It would cut off a text that is too long in silence, so it is told to refuse one unless the caller allows the cut.
+"""
 
 from typing import Any, Final
 
@@ -61,7 +64,7 @@ def encode_request(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> 
         "input_type": UNSAID if request.task is None else _TASKS[request.task],
         "embedding_types": [request.encoding],
         "output_dimension": dimensions_of(request, abilities),
-        "truncate": None if request.truncate is None else request.truncate.upper(),
+        "truncate": (request.truncate or "none").upper(),
         **own_fields(request, DIALECT, OWN),
     }
     return reading.encode({name: value for name, value in told.items() if value is not None})

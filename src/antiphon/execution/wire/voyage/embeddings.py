@@ -1,4 +1,7 @@
-"""Voyage's embeddings endpoint, asked in place of OpenAI's, whose answer it imitates."""
+"""Voyage's embeddings endpoint, asked in place of OpenAI's, whose answer it imitates.
+
+It would cut off a text that is too long in silence, so it is told to refuse one unless the caller allows the cut.
+"""
 
 from typing import Final
 
@@ -22,7 +25,7 @@ def encode_request(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> 
         "model": request.model,
         "input": texts_of(request),
         "input_type": request.task,
-        "truncation": None if request.truncate is None else request.truncate == "end",
+        "truncation": request.truncate == "end",
         "output_dimension": dimensions_of(request, abilities),
         "encoding_format": "base64" if request.encoding == "base64" else None,
         **own_fields(request, DIALECT),

@@ -8,7 +8,7 @@ import msgspec
 from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
-from antiphon.gateway.admin.openapi import answers, anthropic, ollama, requests
+from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, retrieval
 from antiphon.gateway.ollama import catalogue
 
 Json = dict[str, Any]
@@ -16,10 +16,10 @@ Json = dict[str, Any]
 
 INFO = """\
 One endpoint in front of every language model that a team has, in the dialects of OpenAI, Anthropic and Ollama: point an OpenAI
-client at `/v1` of this server, an Anthropic or Ollama client at its root.
+client at `/v1` of this server, an Anthropic or Ollama client at its root. Cohere's client, at its root too, ranks documents.
 
-Errors have one shape everywhere but in the endpoints of Anthropic and Ollama, which have that of their dialects, and each answer to
-a call carries its request id in the header `x-request-id`. Where the operator has configured keys, send one as
+Errors have one shape everywhere but in the endpoints of Anthropic, Ollama and Cohere, which have their own. Each answer
+to a call carries its request id in the header `x-request-id`. Where the operator has configured keys, send one as
 `Authorization: Bearer KEY` or, as Anthropic's clients do, as `x-api-key: KEY`.
 """
 
@@ -32,6 +32,20 @@ TYPES = (
     anthropic.MessagesRequest,
     anthropic.MessageAnswer,
     anthropic.MessageEvent,
+    retrieval.RerankRequest,
+    retrieval.RerankAnswer,
+    retrieval.RerankError,
+    media.ModerationRequest,
+    media.ModerationAnswer,
+    media.ImageRequest,
+    media.ImageEditForm,
+    media.ImageVariationForm,
+    media.ImagesAnswer,
+    media.MediaEvent,
+    media.SpeechRequest,
+    media.TranscriptionForm,
+    media.TranslationForm,
+    media.Transcription,
     ollama.OllamaChatRequest,
     ollama.OllamaGenerateRequest,
     ollama.OllamaEmbedRequest,
@@ -75,6 +89,7 @@ ADMIN = (401, 503)
 LOOK_UP = (401, 404)
 CALL = tuple(ERRORS)
 OLLAMA = "Ollama"
+RANKING = "Rerank"
 """What the names of errors in Ollama's shape begin with."""
 
 
@@ -97,12 +112,12 @@ def document() -> bytes:
                 {"name": "Models", "description": "Calls to models, in the dialects of OpenAI, Anthropic and Ollama."},
                 {"name": "Operations", "description": "For those who run the server."},
             ],
-            "paths": _model_paths() | _ollama_paths() | _operation_paths(),
+            "paths": _model_paths() | _ollama_paths() | _ranking_paths() | _media_paths() | _operation_paths(),
             "components": {
                 "schemas": schemas,
                 "responses": {
                     f"{shape}{name}": _error(description, schema)
-                    for shape, schema in (("", "ErrorAnswer"), (OLLAMA, "OllamaError"))
+                    for shape, schema in (("", "ErrorAnswer"), (OLLAMA, "OllamaError"), (RANKING, "RerankError"))
                     for name, description in ERRORS.values()
                 },
                 "securitySchemes": {
@@ -151,6 +166,46 @@ def _model_paths() -> Json:
             "get": _look("retrieveModel", "Describe a model", "Models")
             | {"parameters": [identifier]}
             | _answers(_json("ModelObject"), LOOK_UP)
+        },
+    }
+
+
+def _ranking_paths() -> Json:
+    documents = {"model": "rerank-v3.5", "query": "the sea", "documents": ["a red rose", "the blue ocean"], "top_n": 1}
+    return {
+        f"/{version}/rerank": {
+            "post": _call(operation, f"Put documents in order, as {whose} clients ask for it", "RerankRequest", documents)
+            | _answers(_json("RerankAnswer"), CALL, RANKING)
+        }
+        for version, operation, whose in (("v1", "rerank", "Jina's"), ("v2", "rerankV2", "Cohere's"))
+    }
+
+
+def _media_paths() -> Json:
+    said = {"model": "tts-1", "input": "Good morning.", "voice": "alloy"}
+    sound = {"audio/*": {"schema": {"type": "string", "contentMediaType": "audio/mpeg"}}}
+    events = {"text/event-stream": {"schema": _ref("MediaEvent")}}
+    pictures = _answers(_json("ImagesAnswer") | events, CALL)
+    written = _json("Transcription") | {"text/plain": {"schema": {"type": "string"}}}
+    return {
+        "/v1/moderations": {
+            "post": _call("createModeration", "Find what is harmful", "ModerationRequest", {"model": "guard", "input": "Hello."})
+            | _answers(_json("ModerationAnswer"), CALL)
+        },
+        "/v1/images/generations": {
+            "post": _call("createImage", "Make a picture", "ImageRequest", {"model": "gpt-image-1", "prompt": "The sea."})
+            | pictures
+        },
+        "/v1/images/edits": {"post": _form("createImageEdit", "Change a picture", "ImageEditForm") | pictures},
+        "/v1/images/variations": {
+            "post": _form("createImageVariation", "Vary a picture", "ImageVariationForm") | _answers(_json("ImagesAnswer"), CALL)
+        },
+        "/v1/audio/speech": {"post": _call("createSpeech", "Say a text", "SpeechRequest", said) | _answers(sound | events, CALL)},
+        "/v1/audio/transcriptions": {
+            "post": _form("createTranscription", "Write down what is said", "TranscriptionForm") | _answers(written | events, CALL)
+        },
+        "/v1/audio/translations": {
+            "post": _form("createTranslation", "Write down in English what is said", "TranslationForm") | _answers(written, CALL)
         },
     }
 
@@ -225,6 +280,11 @@ def _operation_paths() -> Json:
 
 def _call(operation: str, summary: str, schema: str, example: Json) -> Json:
     body = {"required": True, "content": {"application/json": {"schema": _ref(schema), "example": example}}}
+    return {"operationId": operation, "summary": summary, "tags": ["Models"], "requestBody": body}
+
+
+def _form(operation: str, summary: str, schema: str) -> Json:
+    body = {"required": True, "content": {"multipart/form-data": {"schema": _ref(schema)}}}
     return {"operationId": operation, "summary": summary, "tags": ["Models"], "requestBody": body}
 
 
