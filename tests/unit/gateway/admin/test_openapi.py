@@ -34,6 +34,7 @@ def test_it_describes_every_public_endpoint():
         "POST /v1/completions",
         "POST /v1/embeddings",
         "POST /v1/messages",
+        "POST /v1/messages/count_tokens",
         "POST /v1/rerank",
         "POST /v2/rerank",
         "POST /v1/moderations",
@@ -72,7 +73,7 @@ def test_every_example_of_a_request_is_valid_against_its_schema():
         if content := operation.get("requestBody", {}).get("content", {}).get("application/json"):
             assert is_valid(content["schema"]["$ref"].rpartition("/")[2], content["example"])
             checked += 1
-    assert checked == 14
+    assert checked == 15
 
 
 @pytest.mark.parametrize(
