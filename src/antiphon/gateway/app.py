@@ -11,6 +11,8 @@ from antiphon.gateway import errors
 from antiphon.gateway.exchange import new_id, request_id
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
+from antiphon.gateway.openai.responses import PREFIX as RESPONSES_PREFIX
+from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.pipeline import Pipeline, shown_key
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
@@ -48,6 +50,7 @@ class App:
         self,
         pipeline: Pipeline,
         models: Mapping[str, Catalogue],
+        responses: Responses,
         ollama: OllamaCatalogue,
         readiness: Readiness,
         relay: Relay,
@@ -57,6 +60,7 @@ class App:
         self._endpoints = {endpoint.path.encode(): name for name, endpoint in ENDPOINTS.items()}
         self._open: dict[str, Handler] = {"/health": readiness.health, "/ready": readiness.ready}
         self._models = models
+        self._responses = responses
         self._ollama = ollama.routes()
         self._relay = relay
         self._keys = keys
@@ -94,6 +98,8 @@ class App:
                 catalogue.list(request, responder)
             else:
                 catalogue.show(path[len(_MODELS) + 1 :], responder)  # a name may hold slashes
+        elif path.startswith(RESPONSES_PREFIX):
+            self._responses(request, responder, self._keys.principal(shown_key(request)))
         elif path in self._ollama:
             method, handler = self._ollama[path]
             if request.method not in (method, "HEAD" if method == "GET" else method):

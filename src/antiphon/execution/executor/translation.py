@@ -31,6 +31,8 @@ _FIELDS: Final = {
     "output_config": "response_format",
     "output_config.format": "response_format",
     "text": "response_format",
+    "text.format": "response_format",
+    "include": "logprobs",
     "format": "response_format",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
@@ -44,7 +46,7 @@ _FIELDS: Final = {
 """Names that dialects have for fields of a neutral request, where they are not its own."""
 _KEPT: Final = frozenset(
     (
-        "dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names",
+        "dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names", "echo",
         "inputs", "single", "encoding", "query", "documents", "top_n", "return_documents",
     )
 )  # fmt: skip
@@ -163,10 +165,20 @@ def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -
             return encode(request)
         except UnsupportedParameter as error:
             less = _without(request, error.param) if call.drops and error.param else None
+            error = _called(error, request)
             if less is None or less == request:
-                raise
+                raise error from None
             request = less
             call.dropped.append(str(error.param))
+
+
+def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParameter:
+    """The error with the caller's own name for the field."""
+    name = request.called(error.param) if error.param and isinstance(request, ChatRequest) else None
+    if name is not None and name != error.param:
+        error.message = error.message.replace(f"`{error.param}`", f"`{name}`")
+        error.param = name
+    return error
 
 
 def _without(request: Request, param: str) -> Request | None:

@@ -24,6 +24,8 @@ from antiphon.execution.wire.openai.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.openai.form import with_model as with_form_model
 from antiphon.execution.wire.openai.passing import GENERATION, MEDIA, WHOLE
 from antiphon.execution.wire.openai.respelling import Respeller, Spelling
+from antiphon.execution.wire.responses.passing import PASSING as RESPONSES
+from antiphon.execution.wire.responses.passing import for_server
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -33,6 +35,7 @@ _PASSING = {
     "chat/completions": GENERATION,
     "completions": GENERATION,
     "embeddings": WHOLE,
+    "responses": RESPONSES,
     "rerank": WHOLE,
     "moderations": WHOLE,
     "images/generations": MEDIA,
@@ -42,6 +45,8 @@ _PASSING = {
     "audio/transcriptions": MEDIA,
     "audio/translations": MEDIA,
 }
+_ABILITIES = {"responses": "responses"}
+"""What an endpoint needs to be taken as it is, where that is more than to answer it in some way."""
 
 
 class OpenAIProvider:
@@ -57,7 +62,9 @@ class OpenAIProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {
-            endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
+            endpoint: passing
+            for endpoint, passing in _PASSING.items()
+            if getattr(able, _ABILITIES.get(endpoint, ENDPOINTS[endpoint].ability))
         }
         chat = msgspec.structs.replace(OUTBOUND_CHAT, streams_only=words.streams_only)
         self.outbound = Outbound(
@@ -109,6 +116,8 @@ class OpenAIProvider:
             body = self._missing.refused(call)
         if self._respeller is not None and call.endpoint == _CHAT:
             body = self._respeller.respelled(body)
+        if call.endpoint == "responses":
+            body = for_server(body)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)
         strips_usage = call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED
