@@ -165,11 +165,13 @@ def test_anthropics_client_gets_the_same_answer(product: Product) -> None:
     with anthropic.Anthropic(base_url=product.url, api_key="none", max_retries=0, timeout=PATIENCE) as client:
         ask: Any = {"model": MODEL, "max_tokens": 24, "messages": HELLO, "extra_body": {"temperature": 0}}
         message = client.messages.create(**ask)
+        ahead = client.messages.count_tokens(model=MODEL, messages=HELLO).input_tokens
         with client.messages.stream(**ask) as stream:
             text = "".join(stream.text_stream)
             streamed = stream.get_final_message()
     assert [block.text for block in message.content if block.type == "text"] == [text] == [whole.choices[0].message.content]
     counted = (whole.usage.prompt_tokens, whole.usage.completion_tokens)
+    assert ahead == whole.usage.prompt_tokens
     for answer in (message, streamed):
         cached = answer.usage.cache_read_input_tokens or 0
         assert (answer.usage.input_tokens + cached, answer.usage.output_tokens) == counted

@@ -42,6 +42,7 @@ def test_it_describes_every_public_endpoint():
         "DELETE /v1/responses/{id}",
         "GET /v1/responses/{id}/input_items",
         "POST /v1/responses/{id}/cancel",
+        "POST /v1/messages/count_tokens",
         "POST /v1/rerank",
         "POST /v2/rerank",
         "POST /v1/moderations",

