@@ -11,8 +11,8 @@ import msgspec
 from antiphon.core.errors import ConfigError, UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
+from antiphon.execution.providers._openai import OpenAIProvider
 from antiphon.execution.providers._words import Words
-from antiphon.execution.providers.openai import OpenAIProvider
 from antiphon.execution.wire.openai.respelling import Spelling
 from antiphon.transport.deadlines import DeadlineWheel
 
