@@ -11,6 +11,7 @@ from antiphon import __version__
 from antiphon.bootstrap.process import engine_name, socket_path
 from antiphon.config import ProviderSettings, Settings, tls_options
 from antiphon.core.ports import Model, Observer
+from antiphon.core.response_store import ResponseStore
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
@@ -20,7 +21,9 @@ from antiphon.gateway import pipeline
 from antiphon.gateway.app import App
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
+from antiphon.gateway.openai.conversations import Remembered
 from antiphon.gateway.openai.models import Models
+from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
@@ -54,7 +57,15 @@ log = logging.getLogger(__name__)
 class DataPlane:
     """What a worker serves, and the counters that it shares with its own stats."""
 
-    def __init__(self, settings: Settings, keys: KeyRing, run_dir: str, wheel: DeadlineWheel, observer: Observer) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        keys: KeyRing,
+        run_dir: str,
+        wheel: DeadlineWheel,
+        observer: Observer,
+        responses: ResponseStore | None,
+    ) -> None:
         self._wheel = wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
@@ -62,7 +73,7 @@ class DataPlane:
         runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse,
             "reserve": self.in_flight.reserve,
-            "choose": pipeline.choose(directory),
+            "choose": pipeline.choose(directory, {"responses": lambda model: Remembered(model, responses)}),
             "execute": pipeline.execute,
             "settle": self.in_flight.settle,
             "tell": pipeline.tell(observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),
@@ -72,7 +83,9 @@ class DataPlane:
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
         readiness = self._readiness(settings, run_dir)
         ollama = OllamaCatalogue(directory, readiness, _hosts(settings))
-        self.app = App(pipeline.Pipeline(runs, _report), Models(directory), ollama, readiness, Relay(control), keys)
+        self.app = App(
+            pipeline.Pipeline(runs, _report), Models(directory), Responses(responses), ollama, readiness, Relay(control), keys
+        )
 
     @property
     def busy(self) -> bool:

@@ -69,6 +69,17 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The key itself. Write ``key: ${NAME}`` to take it from the environment, or ``key_file: path`` to read it from a file."""
 
 
+class ResponseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of the answers to ``POST /v1/responses``, for callers who go on from them."""
+
+    store: bool = True
+    """Keep them, unless a call says ``store: false``. Each is seen by the key that asked for it alone."""
+    max_mb: Annotated[int, Meta(ge=1, le=1 << 20)] = 1024
+    """MiB that they may take in `data_dir`, which all workers share; what was not used for longest leaves first."""
+    max_age_days: Annotated[float, Meta(gt=0, le=3650)] = 30.0
+    """Days for which one is kept since it was used last."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The public HTTP server."""
 
@@ -89,6 +100,8 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that a caller has to send the head of a request."""
     log_calls: bool = True
     """Log one line per finished call to stderr. Neither prompts nor answers are in it."""
+    responses: ResponseSettings = ResponseSettings()
+    """What is kept of the answers to ``POST /v1/responses``."""
     event_spill_mb: Annotated[int, Meta(ge=1, le=1 << 20)] = 256
     """MiB of finished calls that each worker keeps in `data_dir` while the control plane does not take them."""
     tls_cert: str = ""
@@ -118,6 +131,8 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It can chat."""
     completions: bool | None = None
     """It can complete plain text (``/completions``)."""
+    responses: bool | None = None
+    """It has ``/responses``: calls in that dialect go there as they are, and it keeps its responses itself."""
     embeddings: bool | None = None
     """It can embed texts."""
     tools: bool | None = None

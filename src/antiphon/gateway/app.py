@@ -11,6 +11,8 @@ from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
 from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
 from antiphon.gateway.openai.models import Models
+from antiphon.gateway.openai.responses import PREFIX as RESPONSES_PREFIX
+from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.pipeline import Pipeline, shown_key
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
@@ -40,6 +42,7 @@ class App:
         self,
         pipeline: Pipeline,
         models: Models,
+        responses: Responses,
         ollama: OllamaCatalogue,
         readiness: Readiness,
         relay: Relay,
@@ -49,6 +52,7 @@ class App:
         self._endpoints = {endpoint.path.encode(): name for name, endpoint in ENDPOINTS.items()}
         self._open: dict[str, Handler] = {"/health": readiness.health, "/ready": readiness.ready}
         self._models = models
+        self._responses = responses
         self._ollama = ollama.routes()
         self._relay = relay
         self._keys = keys
@@ -82,6 +86,8 @@ class App:
             _read_only(request)
             self._keys.principal(shown_key(request))
             (self._models.list if path == "/v1/models" else self._models.show)(request, responder)
+        elif path.startswith(RESPONSES_PREFIX):
+            self._responses(request, responder, self._keys.principal(shown_key(request)))
         elif path in self._ollama:
             method, handler = self._ollama[path]
             if request.method not in (method, "HEAD" if method == "GET" else method):

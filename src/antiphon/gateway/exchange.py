@@ -43,6 +43,7 @@ class Exchange:
         "_body",
         "_closed",
         "_head",
+        "_last",
         "_on_close",
         "_started",
         "call",
@@ -79,6 +80,7 @@ class Exchange:
         self.usage = NO_USAGE
         self._head: tuple[int, Headers] | None = None
         self._body: list[bytes] = []
+        self._last = b""
         self._started = False
         self._closed = False
 
@@ -96,16 +98,17 @@ class Exchange:
         self.status = status
 
     def frame(self, frame: Frame) -> None:
+        raw = self._last = frame.raw
         if self._started:
-            self.responder.write(frame.raw)
+            self.responder.write(raw)
             return
         call = self.call
         if call is not None and call.stream and self._head is not None:
             self._started = True
             self.first_at = time.monotonic()
-            self.responder.start(*self._head, frame.raw)
+            self.responder.start(*self._head, raw)
         else:
-            self._body.append(frame.raw)
+            self._body.append(raw)
 
     def end(self, usage: Usage | None) -> None:
         if usage is not None:
@@ -123,7 +126,7 @@ class Exchange:
         if not self._started:
             self.status = errors.refuse(self.responder, error, self.id, self.dialect)
         elif self._in_frames():
-            self.responder.end(errors.event_of(error, self.id, self.dialect))
+            self.responder.end(errors.event_of(error, self.id, self.dialect, self._last))
         else:
             self.responder.abort()
         self.close()

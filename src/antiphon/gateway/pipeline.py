@@ -20,7 +20,7 @@ import msgspec
 
 from antiphon.core.errors import AntiphonError, Draining, InternalError
 from antiphon.core.events import CallFinished
-from antiphon.core.ports import Observer
+from antiphon.core.ports import Model, Observer
 from antiphon.core.types import Call
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.wire.endpoints import ENDPOINTS
@@ -31,6 +31,7 @@ from antiphon.gateway.keys import KeyRing
 from antiphon.transport.server import FORWARDED_FOR, Request, Responder
 
 Run = Callable[[Exchange], None]
+_NONE: Mapping[str, Callable[[Model], Model]] = {}
 
 
 class Stage(NamedTuple):
@@ -140,12 +141,14 @@ def _form_call(exchange: Exchange, form: Form, content_type: bytes) -> Call:
     )
 
 
-def choose(directory: Directory) -> Run:
-    """Stage 6."""
+def choose(directory: Directory, around: Mapping[str, Callable[[Model], Model]] = _NONE) -> Run:
+    """Stage 6. ``around`` has what is put around a model for calls of an endpoint, by its name."""
 
     def run(exchange: Exchange) -> None:
         assert exchange.call is not None
-        exchange.model = directory.model_for(exchange.call.model)
+        model = directory.model_for(exchange.call.model)
+        put_around = around.get(exchange.endpoint)
+        exchange.model = model if put_around is None else put_around(model)
 
     return run
 

@@ -18,12 +18,13 @@ from antiphon.testing import answers
 from antiphon.testing.answers import MOCK_MODEL, Ask, TextAnswer
 from antiphon.testing.playing import Play, compile_script
 from antiphon.testing.recorded_request import RecordedRequest
-from antiphon.testing.steps import PLAIN, Step, Wire
+from antiphon.testing.steps import PLAIN, Script, Step, Wire
 from antiphon.testing.upstream_connection import Board, UpstreamConnection
 
 _ENDPOINTS = ("chat/completions", "completions", "embeddings")
 
-Script = Sequence[Step] | Callable[[RecordedRequest], Sequence[Step]]
+Writer = Callable[[RecordedRequest], Sequence[Step] | Script]
+"""Makes the answer to a request."""
 
 
 class _Scripted(msgspec.Struct):
@@ -34,17 +35,19 @@ class _Scripted(msgspec.Struct):
 
 
 class MockUpstream:
-    """An OpenAI-compatible server on a free loopback port, or on a Unix socket, in a thread of its own.
+    """An OpenAI-compatible server on a free loopback port or the one given, or on a Unix socket, in a thread of its own.
 
     Scripts answer POST requests in the order in which they were given; without one left, the server echoes the last message.
     With ``tls`` it speaks HTTPS. ``with MockUpstream() as upstream:`` works in sync tests and inside coroutines.
     """
 
-    def __init__(self, socket_path: str = "", models: tuple[str, ...] = (MOCK_MODEL,), tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, socket_path: str = "", models: tuple[str, ...] = (MOCK_MODEL,), tls: ssl.SSLContext | None = None, port: int = 0
+    ) -> None:
         self.socket_path = socket_path
         self.models = models
         """What ``GET /v1/models`` lists."""
-        self.port = 0
+        self.port = port
         self._tls = tls
         self.requests: list[RecordedRequest] = []
         """All requests so far, in order of arrival."""
@@ -104,8 +107,8 @@ class MockUpstream:
             wait = "" if retry_after is None else f"{retry_after:g}"
         return self._add(answers.refuse(status, message or f"mock error {status}", code, wait), times, PLAIN)
 
-    def script(self, *steps: Step | Callable[[RecordedRequest], Sequence[Step]], times: int | None = 1, wire: Wire = PLAIN) -> Self:
-        """Answer with these steps, or with those that the one function given makes of the request.
+    def script(self, *steps: Step | Writer, times: int | None = 1, wire: Wire = PLAIN) -> Self:
+        """Answer with these steps, or with those that the one function given makes of the request; ``Script`` has its own wire.
 
         ``times``: requests that get this answer, None for all that follow.
         """
@@ -135,9 +138,13 @@ class MockUpstream:
         self._loop.call_soon_threadsafe(self._abort_all)
 
     def start(self) -> Self:
-        """Serve. Use ``with`` where you can."""
+        """Serve. Use ``with`` where you can. Raises OSError where the port or the socket cannot be had."""
         started = threading.Event()
-        listener = self._listen()
+        try:
+            listener = self._listen()
+        except OSError:
+            self._loop.close()
+            raise
         self._loop.call_soon(lambda: self._loop.create_task(self._serve(listener, started)))
         self._thread.start()
         started.wait()
@@ -155,7 +162,7 @@ class MockUpstream:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
-    def _add(self, script: Script, times: int | None, wire: Wire) -> Self:
+    def _add(self, script: Sequence[Step] | Writer, times: int | None, wire: Wire) -> Self:
         if callable(script):
             self._scripts.append(_Scripted(lambda request: _call(script, request, wire), times))
         else:
@@ -168,7 +175,13 @@ class MockUpstream:
         if self.socket_path:
             listener.bind(self.socket_path)
         else:
-            listener.bind(("127.0.0.1", 0))
+            if self.port:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a run may follow another at once
+            try:
+                listener.bind(("127.0.0.1", self.port))
+            except OSError:
+                listener.close()
+                raise
             self.port = listener.getsockname()[1]
         listener.listen(1024)
         return listener
@@ -225,10 +238,11 @@ class MockUpstream:
         return scripted
 
 
-def _call(script: Callable[[RecordedRequest], Sequence[Step]], request: RecordedRequest, wire: Wire) -> Play:
+def _call(write: Writer, request: RecordedRequest, wire: Wire) -> Play:
     """A script that is a test's own function may fail; whoever called must see that, not wait for ever."""
     try:
-        return compile_script(script(request), wire)
+        script = write(request)
+        return compile_script(script.steps, script.wire) if isinstance(script, Script) else compile_script(script, wire)
     except Exception as error:
         return compile_script(answers.refuse(500, f"the script of the mock upstream failed: {error!r}", "script_failed"))
 

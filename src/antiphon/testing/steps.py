@@ -137,6 +137,13 @@ ModelStep: TypeAlias = Status | Header | Body | Event | Comment | Done | Delay |
 """What a script of FakeModel is made of."""
 
 
+class Script(msgspec.Struct, frozen=True):
+    """Steps, and how they are cut into bytes."""
+
+    steps: tuple[Step, ...]
+    wire: Wire = PLAIN
+
+
 def payload(step: Body | Event | Comment | Done, newline: str = "\n") -> bytes:
     """The body bytes that a step stands for."""
     end = newline.encode()

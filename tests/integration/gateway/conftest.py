@@ -23,9 +23,8 @@ def start(tmp_path: Path, workers: int) -> Iterator[Start]:
     running: list[Running] = []
 
     def begin(*upstreams: MockUpstream, more: str = "", local: str = EMPTY, **row: object) -> Running:
-        told = [{"name": f"p{i}", "url": upstream.url, **row} for i, upstream in enumerate(upstreams)]
-        rows = ", ".join(provider(**fields) for fields in told)
-        configuration = f"providers: [{rows}]\n{more}"
+        rows = ", ".join(provider(f"p{i}", upstream.url, **row) for i, upstream in enumerate(upstreams))
+        configuration = f"providers: [{rows}]\ndata_dir: {tmp_path / 'data'}\n{more}"
         if workers > 1:
             running.append(WholeServer(configuration, tmp_path, workers))
         else:

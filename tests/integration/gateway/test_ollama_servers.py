@@ -19,6 +19,7 @@ HELLO: Any = [{"role": "user", "content": "hello"}]
 PNG = "iVBORw0KGgoAAAAAAAAAAA=="
 SCHEMA: Any = {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}
 FUNCTION: Any = {"type": "function", "function": {"name": "weather", "description": "The weather.", "parameters": SCHEMA}}
+STRICT: Any = {"type": "function", "function": {**FUNCTION["function"], "name": "strictly", "strict": True}}
 TOOL: Any = {"name": "weather", "description": "The weather.", "input_schema": SCHEMA}
 
 
@@ -218,6 +219,7 @@ def test_log_probabilities_and_the_finish_reason(client: openai.OpenAI, upstream
         ({"tools": [FUNCTION], "tool_choice": "required"}, "tool_choice"),
         ({"tools": [FUNCTION], "parallel_tool_calls": False}, "parallel_tool_calls"),
         ({"logit_bias": {"1": 2}}, "logit_bias"),
+        ({"tools": [FUNCTION, STRICT]}, "tools[1].strict"),
         ({"top_a": 1}, "top_a"),
     ],
 )

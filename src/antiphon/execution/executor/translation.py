@@ -1,5 +1,6 @@
 """A call in one dialect, said in another that the server understands."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -29,6 +30,8 @@ _FIELDS: Final = {
     "output_config": "response_format",
     "output_config.format": "response_format",
     "text": "response_format",
+    "text.format": "response_format",
+    "include": "logprobs",
     "format": "response_format",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
@@ -42,11 +45,14 @@ _FIELDS: Final = {
 """Names that dialects have for fields of a neutral request, where they are not its own."""
 _KEPT: Final = frozenset(
     (
-        "dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names",
+        "dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names", "echo",
         "inputs", "single", "encoding", "query", "documents", "top_n", "return_documents",
     )
 )  # fmt: skip
 """Fields of a neutral request without which it would be another one."""
+
+_STRICT: Final = re.compile(r"tools\[(\d+)\]\.strict")
+"""That calls of a tool keep to its schema, which a tool can go without."""
 
 Request = TypeVar("Request", ChatRequest, EmbeddingRequest, RerankRequest)
 
@@ -149,14 +155,28 @@ def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -
             return encode(request)
         except UnsupportedParameter as error:
             less = _without(request, error.param) if call.drops and error.param else None
+            error = _called(error, request)
             if less is None or less == request:
-                raise
+                raise error from None
             request = less
             call.dropped.append(str(error.param))
 
 
+def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParameter:
+    """The error with the caller's own name for the field."""
+    name = request.called(error.param) if error.param and isinstance(request, ChatRequest) else None
+    if name is not None and name != error.param:
+        error.message = error.message.replace(f"`{error.param}`", f"`{name}`")
+        error.param = name
+    return error
+
+
 def _without(request: Request, param: str) -> Request | None:
     """The request without a field of its own; None where it cannot go without it, as without a part of a message."""
+    if (place := _STRICT.fullmatch(param)) is not None:
+        tools = list(msgspec.structs.asdict(request)["tools"])
+        tools[int(place[1])] = msgspec.structs.replace(tools[int(place[1])], strict=None)
+        return msgspec.structs.replace(request, tools=tuple(tools))
     if param in request.extra:
         return msgspec.structs.replace(request, extra={name: raw for name, raw in request.extra.items() if name != param})
     field = _FIELDS.get(param, param)

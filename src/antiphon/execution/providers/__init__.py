@@ -33,6 +33,8 @@ class Abilities(msgspec.Struct, frozen=True):
     chat: bool = True
     completions: bool = True
     embeddings: bool = True
+    responses: bool = False
+    """Speaks the Responses dialect itself; where not, it is asked as any chat."""
     tools: bool = True
     parallel_tools: bool = True
     json_schema: bool = True

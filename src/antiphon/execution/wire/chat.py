@@ -193,6 +193,8 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of its dialect alone that change the answer."""
     hints: dict[str, msgspec.Raw] = {}
     """Fields of its dialect alone that do not, such as ``metadata`` and ``service_tier``."""
+    echo: dict[str, msgspec.Raw] = {}
+    """Fields that an answer in the caller's dialect gives back, as they came."""
     names: Mapping[str, str] = {}
     """What its dialect calls the fields that have another name with OpenAI, for errors."""
 

@@ -152,8 +152,8 @@ class Caller(msgspec.Struct, frozen=True):
     """Status and body, of the error and the id of the request."""
     render_refused: Callable[[AntiphonError, str], tuple[int, bytes]]
     """The same where a server of another dialect refused: its own words are kept."""
-    error_event: Callable[[bytes], bytes]
-    """A body as the frame of a stream that nothing follows."""
+    error_event: Callable[[bytes, bytes], bytes]
+    """A body as the frame of a stream that nothing follows, and the frame that went before."""
     root: str = ""
     """Path above all that belongs to them."""
 

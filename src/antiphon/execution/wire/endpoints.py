@@ -15,23 +15,26 @@ from antiphon.execution.wire.openai import chat as openai
 from antiphon.execution.wire.openai.embeddings import INBOUND_EMBEDDING
 from antiphon.execution.wire.openai.errors import render
 from antiphon.execution.wire.rerank_errors import render_error as render_rerank
+from antiphon.execution.wire.responses import chat as responses
 
-OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body: b"data: %b\n\n" % body)
+OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body, _: b"data: %b\n\n" % body)
 ANTHROPIC: Final = Caller(
     anthropic.DIALECT,
     anthropic.render_error,
     anthropic.render_error,
-    lambda body: b"event: error\ndata: %b\n\n" % body,
+    lambda body, _: b"event: error\ndata: %b\n\n" % body,
     "/v1/messages",
 )
-OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body: body + b"\n", "/api")
-JINA: Final = Caller(JINAS, render_rerank, render_rerank, lambda body: b"data: %b\n\n" % body, "/v1/rerank")
-COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body: b"data: %b\n\n" % body, "/v2")
-CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, OLLAMA, JINA, COHERE)}
+RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses")
+OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body, _: body + b"\n", "/api")
+JINA: Final = Caller(JINAS, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v1/rerank")
+COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v2/rerank")
+CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, RESPONSES, OLLAMA, JINA, COHERE)}
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "chat/completions": Endpoint("/v1/chat/completions", OPENAI, "chat", openai.INBOUND_CHAT),
     "completions": Endpoint("/v1/completions", OPENAI, "completions"),
+    "responses": Endpoint("/v1/responses", RESPONSES, "chat", responses.INBOUND_CHAT),
     "embeddings": Endpoint("/v1/embeddings", OPENAI, "embeddings", embedding=INBOUND_EMBEDDING),
     "rerank": Endpoint("/v1/rerank", JINA, "rerank", rerank=jina.INBOUND_RERANK),
     "v2/rerank": Endpoint("/v2/rerank", COHERE, "rerank", rerank=cohere.INBOUND_RERANK),

@@ -10,6 +10,7 @@ from antiphon.core.errors import AntiphonError
 from antiphon.core.types import Call
 from antiphon.execution.executor.translation import translated
 from antiphon.execution.providers import PROVIDERS, Provider, ProviderOptions, ProviderPlugin
+from antiphon.execution.providers._vendor import Vendor
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.testing.matrix.abilities import ABILITIES, Ability
 from antiphon.testing.matrix.callers import CALLERS, Caller
@@ -36,13 +37,15 @@ class Cell(msgspec.Struct, frozen=True):
         return f"{self.dialect}-{self.protocol}-{self.ability.name.replace(' ', '_')}"
 
 
-def player_of(protocol: str) -> Player:
-    """Who plays servers of a protocol: its own player, or that of the protocol which it is a preset of.
+def is_preset(protocol: str) -> bool:
+    """Whether a protocol is a vendor's name for OpenAI's dialect with that vendor's words."""
+    return isinstance(PROVIDERS.load(protocol), Vendor)
 
-    Raises LookupError telling which file is missing.
-    """
+
+def player_of(protocol: str) -> Player:
+    """Who plays servers of a protocol. Raises LookupError telling which file is missing."""
     known = PLAYERS.names()
-    name = protocol if protocol in known else getattr(PROVIDERS.load(protocol), "preset_of", protocol)
+    name = "openai" if protocol not in known and is_preset(protocol) else protocol
     if name not in known:
         raise LookupError(f'nobody plays servers of protocol "{protocol}": add src/antiphon/testing/matrix/players/{protocol}.py')
     player: Player = PLAYERS.load(name)
@@ -50,7 +53,7 @@ def player_of(protocol: str) -> Player:
 
 
 def cells() -> list[Cell]:
-    """Those of chats, dialect by dialect, for every protocol that chats."""
+    """Those of chats, dialect by dialect, for every protocol that chats; a preset is met by callers of two dialects."""
     chatting = {protocol: provider for protocol, provider in providers().items() if _chats(provider)}
     return [cell for dialect in CALLERS.names() for cell in _of_dialect(dialect, chatting)]
 
@@ -71,12 +74,16 @@ def _chats(provider: Provider) -> bool:
 
 def _connected(protocol: str, wheel: DeadlineWheel) -> Provider:
     plugin: ProviderPlugin = PROVIDERS.load(protocol)
-    return plugin.connect(ProviderOptions("server", Origin(), key=b"sk-key", abilities=plugin.abilities), wheel)
+    row = player_of(protocol).row("") if plugin.abilities.chat else {"url": "", "key": "sk-key"}
+    options = ProviderOptions("server", Origin(), row["url"], row["key"].encode(), abilities=plugin.abilities)
+    return plugin.connect(options, wheel)
 
 
 def _of_dialect(dialect: str, providers: dict[str, Provider]) -> Iterator[Cell]:
     caller: Caller = CALLERS.load(dialect)
     for protocol, provider in providers.items():
+        if is_preset(protocol) and dialect not in ("openai", "anthropic"):
+            continue
         player = player_of(protocol)
         for ability in ABILITIES:
             fate, refusal = _fate(caller, provider, player, ability)
@@ -95,5 +102,5 @@ def _fate(caller: Caller, provider: Provider, player: Player, ability: Ability) 
     try:
         provider.prepare(call if passes else translated(call, provider, MODEL).call, MODEL)
     except AntiphonError as error:
-        return "refused", str(error)
+        return "refused", str(error).removesuffix("; no model here does")
     return "passed" if passes else "translated", ""

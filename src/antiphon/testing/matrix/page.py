@@ -5,7 +5,7 @@ import sys
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.testing.matrix.callers import CALLERS
-from antiphon.testing.matrix.cells import Cell, cells, providers
+from antiphon.testing.matrix.cells import Cell, cells, is_preset, providers
 
 _SIGNS = {"passed": "=", "translated": "✓", "no words": "", "cannot answer": "·"}
 _HEAD = """# What reaches which server
@@ -25,7 +25,7 @@ What a server can do beyond or short of its protocol is said by the [capabilitie
 
 def page() -> str:
     """The page, Markdown."""
-    found = cells()
+    found = [cell for cell in cells() if not is_preset(cell.protocol)]
     tables = [_table(dialect, [cell for cell in found if cell.dialect == dialect]) for dialect in CALLERS.names()]
     return "\n\n".join([_HEAD, *tables, _others()])
 
@@ -45,7 +45,8 @@ def _table(dialect: str, found: list[Cell]) -> str:
 def _others() -> str:
     """The endpoints that are no chats."""
     shown = {name: endpoint for name, endpoint in ENDPOINTS.items() if endpoint.chat is None}
-    reach = {protocol: {name: _reach(name, provider) for name in shown} for protocol, provider in providers().items()}
+    own = {protocol: provider for protocol, provider in providers().items() if not is_preset(protocol)}
+    reach = {protocol: {name: _reach(name, provider) for name in shown} for protocol, provider in own.items()}
     reach = {protocol: signs for protocol, signs in reach.items() if any(signs.values())}
     rows = [f"| | {' | '.join(reach)} |", "|---" * (len(reach) + 1) + "|"]
     rows += [f"| `{endpoint.path}` | {' | '.join(signs[name] for signs in reach.values())} |" for name, endpoint in shown.items()]

@@ -13,6 +13,8 @@ from antiphon.execution.wire.openai.request_reader import DIALECT
 
 _BUDGETS = {"minimal": 1024, "low": 4096, "medium": 16384}
 """Tokens for those who measure thinking by them (Model Studio's documentation, ``reasoning_effort``); more effort has no bound."""
+_KIN = "responses"
+"""OpenAI's other dialect, whose hints are named as they are here."""
 _SCHEMA_NAME = "answer"
 """OpenAI wants a name for the schema of an answer; others have none."""
 
@@ -30,6 +32,8 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
         if request.wants_usage and abilities.stream_usage:
             body["stream_options"] = {"include_usage": True}
     body.update(chat.own_fields(request, DIALECT))
+    if request.dialect == _KIN:
+        body.update(request.hints)
     return reading.encode(body)
 
 

@@ -11,9 +11,16 @@ from antiphon.testing.steps import Body, Done, Event, Header, Status, Step
 _HEAD = {"id": "c1", "created": 1, "model": "mock-model"}
 
 
-class _OpenAI:
+class OpenAI:
+    """One whose paths begin with ``root``, and that is shown ``key`` in ``header``."""
+
+    def __init__(self, root: str, header: str, key: str) -> None:
+        self._root = root
+        self._header = header
+        self._key = key
+
     def row(self, url: str) -> dict[str, Any]:
-        return {"url": f"{url}/v1", "key": "sk-key"}
+        return {"url": url + self._root, "key": "sk-key"}
 
     def whole(self, answer: Answer) -> Sequence[Step]:
         message: dict[str, Any] = {"role": "assistant", "content": "".join(answer.texts) or None}
@@ -47,9 +54,12 @@ class _OpenAI:
         return [Status(failure.status), Body({"error": {"message": failure.message, "type": "error", "code": None}})]
 
     def asked(self, request: RecordedRequest) -> Ask:
-        assert request.path == "/v1/chat/completions"
-        assert request.header("authorization") == "Bearer sk-key"
-        body = request.json
+        assert request.path == f"{self._root}/chat/completions"
+        assert request.header(self._header) == self._key
+        return self.understood(request.json)
+
+    def understood(self, body: dict[str, Any]) -> Ask:
+        """What a body says."""
         assert body["model"] == "mock-model"
         shape = body.get("response_format") or {}
         choice = body.get("tool_choice") or ""
@@ -71,7 +81,7 @@ class _OpenAI:
             top_p=body.get("top_p"),
             top_k=body.get("top_k"),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
-            seed=body.get("seed"),
+            seed=body.get("seed", body.get("random_seed")),
             n=body.get("n"),
             presence_penalty=body.get("presence_penalty"),
             frequency_penalty=body.get("frequency_penalty"),
@@ -129,4 +139,4 @@ def _usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-plugin = _OpenAI()
+plugin = OpenAI("/v1", "authorization", "Bearer sk-key")

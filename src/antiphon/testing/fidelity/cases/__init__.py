@@ -1,0 +1,56 @@
+"""All cases, a file for each theme."""
+
+from antiphon.testing.fidelity.case import Case, Group
+from antiphon.testing.fidelity.cases import (
+    choices,
+    completions,
+    content,
+    cuts,
+    embeddings,
+    errors,
+    failures,
+    leaving,
+    messages,
+    ollama,
+    onto_anthropic,
+    parameters,
+    reasoning,
+    responses,
+    sizes,
+    streams,
+    structured,
+    through_anthropic,
+    tools,
+    unicode,
+    usage,
+    wholes,
+)
+
+GROUPS: tuple[Group, ...] = (
+    streams.GROUP,
+    wholes.GROUP,
+    cuts.GROUP,
+    unicode.GROUP,
+    tools.GROUP,
+    usage.GROUP,
+    choices.N,
+    choices.LOGPROBS,
+    parameters.GROUP,
+    content.GROUP,
+    structured.GROUP,
+    reasoning.GROUP,
+    errors.ERRORS,
+    errors.RETRY,
+    failures.GROUP,
+    leaving.GROUP,
+    sizes.GROUP,
+    completions.GROUP,
+    embeddings.GROUP,
+    onto_anthropic.GROUP,
+    messages.GROUP,
+    through_anthropic.GROUP,
+    responses.GROUP,
+    ollama.GROUP,
+)
+
+CASES: tuple[Case, ...] = tuple(case for group in GROUPS for case in group.cases)

@@ -1,0 +1,1 @@
+"""What callers ask and what models' servers say, in the shapes that their documentation gives."""
