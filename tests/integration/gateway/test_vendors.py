@@ -118,7 +118,7 @@ def test_thinking_is_asked_for_in_each_vendors_words(start: Start, upstream: Moc
     thinking: Any = {"type": "enabled", "budget_tokens": 2000}
     with native(start(upstream, protocol=protocol)) as client:
         answer = client.messages.create(model="mock-model", max_tokens=4000, messages=HELLO, extra_body={"thinking": thinking})
-    assert answer.content[0].text == "hi"  # type: ignore[union-attr]
+    assert answer.content[0].text == "hi"
     body = upstream.requests[0].json
     names = {"thinking", "reasoning_effort", "enable_thinking", "thinking_budget", "reasoning"}
     assert {name: body[name] for name in names & body.keys()} == told
@@ -156,7 +156,7 @@ def test_qwen_is_asked_for_a_stream_by_callers_of_another_dialect(start: Start, 
     process = start(upstream, protocol="qwen")
     with native(process) as client:
         answer = client.messages.create(model="mock-model", max_tokens=50, messages=HELLO)
-    assert answer.content[0].text == "Hello"  # type: ignore[union-attr]
+    assert answer.content[0].text == "Hello"
     assert answer.usage.output_tokens == 2
     assert upstream.requests[0].json["stream"] is True
     upstream.chat("Hello")
@@ -198,7 +198,7 @@ def test_azure_at_the_address_of_a_deployment(azure: Running, upstream: MockUpst
     upstream.script(EVENTS, *(Event(event) for event in events), Done())
     with native(azure) as client, client.messages.stream(model="gpt", max_tokens=5, messages=HELLO) as stream:
         message = stream.get_final_message()
-    assert (message.content[0].text, message.stop_reason) == ("hi", "refusal")  # type: ignore[union-attr]
+    assert (message.content[0].text, message.stop_reason) == ("hi", "refusal")
     assert upstream.requests[1].json["max_completion_tokens"] == 5
 
 

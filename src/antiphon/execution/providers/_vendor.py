@@ -2,7 +2,8 @@
 
 import msgspec
 
-from antiphon.execution.providers import Abilities, HeaderFields, ProviderOptions, openai
+from antiphon.execution.providers import Abilities, HeaderFields, ProviderOptions
+from antiphon.execution.providers._openai import OpenAIProvider, bearer
 from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -21,7 +22,7 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True):
     models_path: str = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        return openai.plugin.headers(options)
+        return bearer(options)
 
-    def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> openai.OpenAIProvider:
-        return openai.OpenAIProvider(options, wheel, self.words)
+    def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider:
+        return OpenAIProvider(options, wheel, self.words)

@@ -11,13 +11,15 @@ import msgspec
 from antiphon.core.errors import ConfigError, UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
+from antiphon.execution.providers._openai import OpenAIProvider
 from antiphon.execution.providers._words import Words
-from antiphon.execution.providers.openai import OpenAIProvider
 from antiphon.execution.wire.openai.respelling import Spelling
 from antiphon.transport.deadlines import DeadlineWheel
 
 _WORDS = Words(Spelling({"max_tokens": "max_completion_tokens"}), reasoning="effort")
 _NEWER = "/openai/v1"
+_BY_BODY = frozenset({"responses"})
+"""Endpoints that are told the deployment in the body at either address."""
 
 
 class DeploymentsProvider:
@@ -34,7 +36,7 @@ class DeploymentsProvider:
         self.outbound = inner.outbound
         self.chat = inner.chat
         self.embedding = inner.embedding
-        self._root = f"{options.base_path.removesuffix('/openai')}/openai/deployments"
+        self._root = f"{options.base_path.removesuffix('/openai')}/openai"
         self._version = quote(options.api_version, safe="")
         self._fields = plugin.headers(options)
         self._heads: dict[tuple[str, str, bool], bytes] = {}
@@ -44,7 +46,8 @@ class DeploymentsProvider:
         is_form = call.model_place is not None
         head = self._heads.get((upstream, call.endpoint, is_form))
         if head is None:
-            path = f"{self._root}/{quote(upstream, safe='')}/{call.endpoint}?api-version={self._version}"
+            place = call.endpoint if call.endpoint in _BY_BODY else f"deployments/{quote(upstream, safe='')}/{call.endpoint}"
+            path = f"{self._root}/{place}?api-version={self._version}"
             typed = () if is_form else ((b"content-type", b"application/json"),)
             head = self._heads[upstream, call.endpoint, is_form] = self.pool.prepare("POST", path, (*typed, *self._fields))
         return msgspec.structs.replace(prepared, head=head)

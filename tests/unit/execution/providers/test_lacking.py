@@ -9,7 +9,7 @@ from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, ProviderOptions
 from antiphon.execution.providers._lacking import MAX_SHOWN
-from antiphon.execution.providers.openai import OpenAIProvider
+from antiphon.execution.providers._openai import OpenAIProvider
 from antiphon.transport.client import Origin
 from antiphon.transport.deadlines import DeadlineWheel
 
