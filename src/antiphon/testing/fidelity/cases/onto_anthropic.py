@@ -247,7 +247,7 @@ GROUP = Group(
             "thinking-whole",
             "Thinking in one piece comes as reasoning, apart from the text.",
             ask(),
-            whole({"type": "thinking", "thinking": "Three times three.", "signature": "c2ln"}, said("Nine.")),
+            whole({"type": "thinking", "thinking": "Three times three.", "signature": anthropic.SIGNATURE}, said("Nine.")),
             thinks("Three times three."),
             says("Nine."),
         ),
