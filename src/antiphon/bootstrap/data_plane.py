@@ -11,14 +11,19 @@ from antiphon import __version__
 from antiphon.bootstrap.process import engine_name, socket_path
 from antiphon.config import ProviderSettings, Settings, tls_options
 from antiphon.core.ports import Model, Observer
+from antiphon.core.response_store import ResponseStore
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
 from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
+from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway import pipeline
 from antiphon.gateway.app import App
 from antiphon.gateway.keys import KeyRing
+from antiphon.gateway.ollama.catalogue import OllamaCatalogue
+from antiphon.gateway.openai.conversations import Remembered
 from antiphon.gateway.openai.models import Models
+from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
@@ -34,6 +39,17 @@ _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 ENGINE = Abilities(embeddings=False, tools=False, parallel_tools=False, vision=False, audio=False, documents=False, reasoning=False)
 """What every engine on this machine can do."""
 ENCODER = Abilities(chat=False, completions=False)
+_KINDS = {
+    "chat": "chat",
+    "completions": "chat",
+    "embeddings": "embedding",
+    "rerank": "rerank",
+    "images": "image",
+    "speech": "speech",
+    "transcription": "transcription",
+    "moderations": "moderation",
+}
+"""What the catalogue calls a model, by the first of the abilities that it has."""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +57,15 @@ log = logging.getLogger(__name__)
 class DataPlane:
     """What a worker serves, and the counters that it shares with its own stats."""
 
-    def __init__(self, settings: Settings, keys: KeyRing, run_dir: str, wheel: DeadlineWheel, observer: Observer) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        keys: KeyRing,
+        run_dir: str,
+        wheel: DeadlineWheel,
+        observer: Observer,
+        responses: ResponseStore | None,
+    ) -> None:
         self._wheel = wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
@@ -49,7 +73,7 @@ class DataPlane:
         runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse,
             "reserve": self.in_flight.reserve,
-            "choose": pipeline.choose(directory),
+            "choose": pipeline.choose(directory, {"responses": lambda model: Remembered(model, responses)}),
             "execute": pipeline.execute,
             "settle": self.in_flight.settle,
             "tell": pipeline.tell(observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),
@@ -57,8 +81,10 @@ class DataPlane:
         if keys.required:
             runs["identify"] = pipeline.identify(keys)
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
+        readiness = self._readiness(settings, run_dir)
+        ollama = OllamaCatalogue(directory, readiness, _hosts(settings))
         self.app = App(
-            pipeline.Pipeline(runs, _report), Models(directory), self._readiness(settings, run_dir), Relay(control), keys
+            pipeline.Pipeline(runs, _report), Models(directory), Responses(responses), ollama, readiness, Relay(control), keys
         )
 
     @property
@@ -76,15 +102,19 @@ class DataPlane:
         able = _able(settings)
         for local in settings.models:
             engine = self._local(socket_path(run_dir, engine_name(local.name)), ENGINE, able)
-            replicas.append((ModelCard(local.name, LOCAL), Replica(engine, local.name)))
+            replicas.append((ModelCard(local.name, LOCAL, abilities=_names(ENGINE)), Replica(engine, local.name)))
         if settings.embeddings.enabled:
             encoder = self._local(socket_path(run_dir, "compute"), ENCODER, able)
-            replicas.append(
-                (ModelCard(settings.embeddings.name, LOCAL, kind="embedding"), Replica(encoder, settings.embeddings.name))
-            )
+            card = ModelCard(settings.embeddings.name, LOCAL, kind="embedding", abilities=_names(ENCODER))
+            replicas.append((card, Replica(encoder, settings.embeddings.name)))
         for row in settings.providers:
             provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able), row.protocol)
-            replicas += [(ModelCard(model.name, row.name), Replica(provider, model.upstream or model.name)) for model in row.models]
+            able_to = _abilities(row)
+            kind, names = _kind(able_to), _names(able_to)
+            replicas += [
+                (ModelCard(model.name, row.name, kind=kind, abilities=names), Replica(provider, model.upstream or model.name))
+                for model in row.models
+            ]
         return replicas
 
     def _local(self, path: str, abilities: Abilities, able: Mapping[str, tuple[str, ...]]) -> Provider:
@@ -112,33 +142,38 @@ class DataPlane:
         return pool
 
     def _readiness(self, settings: Settings, run_dir: str) -> Readiness:
-        names = [
-            "control",
-            *(["coordinator"] if settings.server.workers > 1 else []),
-            *(["compute"] if settings.embeddings.enabled else []),
-            *(engine_name(model.name) for model in settings.models),
-        ]
+        names = ["control", *(["coordinator"] if settings.server.workers > 1 else []), *_hosts(settings)]
         return Readiness(
             {name: self._pool(Origin(socket_path=socket_path(run_dir, name)), _PROBE_TIMEOUTS) for name in names}, __version__
         )
 
 
 def _able(settings: Settings) -> dict[str, tuple[str, ...]]:
-    """The models that have each ability; those about chats only of models that chat."""
-    rows: list[tuple[str, Abilities]] = [(model.name, ENGINE) for model in settings.models]
+    """The models that have each ability."""
+    rows: list[tuple[str, tuple[str, ...]]] = [(model.name, _names(ENGINE)) for model in settings.models]
     if settings.embeddings.enabled:
-        rows.append((settings.embeddings.name, ENCODER))
+        rows.append((settings.embeddings.name, _names(ENCODER)))
     for row in settings.providers:
-        abilities = _abilities(row)
-        rows += [(model.name, abilities) for model in row.models]
-    return {
-        ability: tuple(
-            dict.fromkeys(
-                name for name, has in rows if getattr(has, ability) and (has.chat or ability in ("completions", "embeddings"))
-            )
-        )
-        for ability in Abilities.__struct_fields__
-    }
+        rows += [(model.name, _names(_abilities(row))) for model in row.models]
+    return {ability: tuple(dict.fromkeys(name for name, has in rows if ability in has)) for ability in Abilities.__struct_fields__}
+
+
+def _hosts(settings: Settings) -> dict[str, str]:
+    """The processes that hold the models on this machine, each with its model."""
+    encoder = {"compute": settings.embeddings.name} if settings.embeddings.enabled else {}
+    return encoder | {engine_name(model.name): model.name for model in settings.models}
+
+
+def _names(able: Abilities) -> tuple[str, ...]:
+    """The abilities that are there; those about chats only of models that chat."""
+    by_themselves = {endpoint.ability for endpoint in ENDPOINTS.values()}
+    told = (name for name in able.__struct_fields__ if getattr(able, name))
+    return tuple(name for name in told if able.chat or name in by_themselves)
+
+
+def _kind(able: Abilities) -> str:
+    """What the catalogue calls the models of a row."""
+    return next((kind for ability, kind in _KINDS.items() if getattr(able, ability)), "chat")
 
 
 def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> ProviderOptions:
@@ -150,6 +185,7 @@ def provider_options(row: ProviderSettings, environ: Mapping[str, str]) -> Provi
         origin=origin,
         base_path=urlsplit(row.url).path.rstrip("/"),
         key=row.key.reveal().encode("latin-1"),
+        api_version=row.api_version or "",
         headers=tuple(headers),
         abilities=_abilities(row),
         timeouts=ClientTimeouts(row.connect_timeout, row.first_byte_timeout, row.idle_timeout, max_age=row.max_connection_age),

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from antiphon.bootstrap.data_plane import DataPlane
+from antiphon.bootstrap.kept_responses import KeptResponses
 from antiphon.bootstrap.process import Child, Update, run, socket_path
 from antiphon.bootstrap.shared_state import SharedState
 from antiphon.bootstrap.snapshots.file import Snapshot
@@ -71,7 +72,8 @@ class Worker:
         self._finished = Batch(self._observers(), self._wheel)
         self._keys = WorkerKeys(settings.data_dir)
         self._keys.go_by(snapshot)
-        self._plane = DataPlane(settings, self._keys.ring(snapshot), run_dir, self._wheel, self._finished)
+        self._responses = KeptResponses()
+        self._plane = self._planned(snapshot)
         self._retired: dict[DataPlane, asyncio.Task[None]] = {}
         self._tls = listening_tls(settings.server)
         self._server = HttpServer(self._plane.app, _limits(settings), app.refusing(lambda: self._server.limits))
@@ -111,7 +113,7 @@ class Worker:
         """
         snapshot = update.snapshot or Snapshot.of(update.settings, update.epoch)
         settings = snapshot.settings
-        plane = DataPlane(settings, self._keys.ring(snapshot), self._run_dir, self._wheel, self._finished)
+        plane = self._planned(snapshot)
         if self._tls is not None:
             load_certificate(self._tls, settings.server.tls_cert, settings.server.tls_key)
         self._finished.flush()
@@ -140,6 +142,7 @@ class Worker:
             task.cancel()
         for plane in (self._plane, *self._retired):
             await plane.close()
+        await self._responses.close()
         if self._shared is not None:
             await self._shared.close()
         await self._keys.close()
@@ -149,6 +152,11 @@ class Worker:
         await self._control.close()
         if self._call_log is not None:
             self._call_log.close()
+
+    def _planned(self, snapshot: Snapshot) -> DataPlane:
+        settings, keys = snapshot.settings, self._keys.ring(snapshot)
+        responses = self._responses.store(settings)
+        return DataPlane(settings, keys, self._run_dir, self._wheel, self._finished, responses)
 
     def _share(self, settings: Settings) -> None:
         """Go over to what the coordinator keeps when other workers come, and back to what is one's own when they have gone."""

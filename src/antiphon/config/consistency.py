@@ -107,12 +107,27 @@ class Checker:
             if provider.name == THIS_MACHINE:
                 what = f'a provider cannot be called "{THIS_MACHINE}": that is what this machine is called'
                 yield self._error(f"{path}.name", what, "give it another name")
+            if not provider.url and f"{path}.url" not in self._places and self._is_written(path):
+                yield self._error(f"{path}.url", f'{path} lacks "url"', "add url: the address of its API, such as https://host/v1")
             if not _valid_port(provider.url):
                 yield self._error(f"{path}.url", f"{path}.url has a port that is not a number from 1 to 65535", "correct the port")
             if provider.protocol and provider.protocol not in (known := PROVIDERS.names()):
                 what = f'provider "{provider.name}": protocol "{provider.protocol}" is not known'
                 yield self._error(f"{path}.protocol", what, f"known: {', '.join(known)}")
+            elif provider.protocol:
+                yield from self._loadable(provider, path)
             yield from self._headers(provider, path)
+
+    def _is_written(self, path: str) -> bool:
+        """Whether there are settings at this place, and not something else."""
+        return any(place.startswith(f"{path}.") for place in self._places)
+
+    def _loadable(self, provider: ProviderSettings, path: str) -> Iterator[ConfigError]:
+        """Protocols that need what is not installed."""
+        try:
+            PROVIDERS.load(provider.protocol)
+        except ConfigError as error:
+            yield self._error(f"{path}.protocol", f'provider "{provider.name}": {error.message}', error.remedy)
 
     def _headers(self, provider: ProviderSettings, path: str) -> Iterator[ConfigError]:
         for name in provider.headers:

@@ -17,8 +17,9 @@ from antiphon.config.network import PROVIDER_FILES, SERVER_FILES
 from antiphon.config.problems import Place, raise_all
 from antiphon.config.reader import INVALID, Reader
 from antiphon.config.schema import struct_type
-from antiphon.config.settings import DEFAULT_MODEL, Settings
+from antiphon.config.settings import DEFAULT_MODEL, ProviderSettings, Settings
 from antiphon.core.errors import AntiphonError, ConfigError
+from antiphon.execution.providers import PROVIDERS, ProviderPlugin
 
 FILE_VARIABLE = "ANTIPHON_CONFIG"
 FILE_NAME = "antiphon.yaml"
@@ -164,7 +165,7 @@ def _no_folders(settings: Settings, places: Mapping[str, Place]) -> Iterator[Con
 
 
 def _completed(settings: Settings, paths: _Paths) -> Settings:
-    """Paths made absolute, and the default model left out where the user has chosen providers instead."""
+    """Paths made absolute, vendors at their usual address, and no default model where the user has chosen providers instead."""
     chosen = "providers" in paths.places and "models" not in paths.places
     return msgspec.structs.replace(
         settings,
@@ -176,8 +177,20 @@ def _completed(settings: Settings, paths: _Paths) -> Settings:
         ),
         server=paths.within(settings.server, "server", SERVER_FILES),
         providers=tuple(
-            paths.within(provider, f"providers[{index}]", PROVIDER_FILES) for index, provider in enumerate(settings.providers)
+            _addressed(paths.within(provider, f"providers[{index}]", PROVIDER_FILES), f"providers[{index}].url" in paths.places)
+            for index, provider in enumerate(settings.providers)
         ),
         data_dir=paths.absolute("data_dir", settings.data_dir),
         cache_dir=paths.absolute("cache_dir", settings.cache_dir),
     )
+
+
+def _addressed(row: ProviderSettings, written: bool) -> ProviderSettings:
+    """A row with the address of its vendor, where none was written."""
+    if written or row.protocol not in PROVIDERS.names():
+        return row
+    try:
+        plugin: ProviderPlugin = PROVIDERS.load(row.protocol)
+    except ConfigError:
+        return row  # the check of the whole tells why
+    return msgspec.structs.replace(row, url=plugin.url)

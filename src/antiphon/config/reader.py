@@ -18,7 +18,7 @@ from antiphon.config.interpolation import interpolate, refers
 from antiphon.config.problems import VARIABLE_MARK, Place, nearest
 from antiphon.config.schema import describe_type, home, is_secret, plain
 from antiphon.config.secret import Secret
-from antiphon.config.settings import BUILT_IN_MODELS, LocalModelSettings
+from antiphon.config.settings import BUILT_IN_MODELS, LocalModelSettings, ProviderModel
 from antiphon.core.errors import ConfigError
 
 INVALID: Final = object()
@@ -298,11 +298,8 @@ def _fits_number(number: float, kind: inspect.IntType | inspect.FloatType) -> bo
 
 
 def _short_form(kind: inspect.StructType) -> inspect.Field | None:
-    """The field that a plain text stands for: the only required one, if it is a text."""
-    required = [field for field in kind.fields if field.required]
-    if len(required) == 1 and isinstance(plain(required[0].type)[0], inspect.StrType):
-        return required[0]
-    return None
+    """The field that a plain text stands for."""
+    return next((field for field in kind.fields if kind.cls is ProviderModel and field.name == "name"), None)
 
 
 def _unknown(key: yaml.ScalarNode, path: str, known: Sequence[str]) -> ConfigError:

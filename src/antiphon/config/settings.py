@@ -69,6 +69,17 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The key itself. Write ``key: ${NAME}`` to take it from the environment, or ``key_file: path`` to read it from a file."""
 
 
+class ResponseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept of the answers to ``POST /v1/responses``, for callers who go on from them."""
+
+    store: bool = True
+    """Keep them, unless a call says ``store: false``. Each is seen by the key that asked for it alone."""
+    max_mb: Annotated[int, Meta(ge=1, le=1 << 20)] = 1024
+    """MiB that they may take in `data_dir`, which all workers share; what was not used for longest leaves first."""
+    max_age_days: Annotated[float, Meta(gt=0, le=3650)] = 30.0
+    """Days for which one is kept since it was used last."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The public HTTP server."""
 
@@ -89,6 +100,8 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that a caller has to send the head of a request."""
     log_calls: bool = True
     """Log one line per finished call to stderr. Neither prompts nor answers are in it."""
+    responses: ResponseSettings = ResponseSettings()
+    """What is kept of the answers to ``POST /v1/responses``."""
     event_spill_mb: Annotated[int, Meta(ge=1, le=1 << 20)] = 256
     """MiB of finished calls that each worker keeps in `data_dir` while the control plane does not take them."""
     tls_cert: str = ""
@@ -118,6 +131,8 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It can chat."""
     completions: bool | None = None
     """It can complete plain text (``/completions``)."""
+    responses: bool | None = None
+    """It has ``/responses``: calls in that dialect go there as they are, and it keeps its responses itself."""
     embeddings: bool | None = None
     """It can embed texts."""
     tools: bool | None = None
@@ -142,6 +157,16 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It can report log-probabilities."""
     dimensions: bool | None = None
     """It can shorten the vectors of texts (``dimensions``)."""
+    rerank: bool | None = None
+    """It can put documents in the order of their relevance (``/rerank``)."""
+    moderations: bool | None = None
+    """It can find what is harmful (``/moderations``)."""
+    images: bool | None = None
+    """It can make and change pictures (``/images``)."""
+    speech: bool | None = None
+    """It can speak (``/audio/speech``)."""
+    transcription: bool | None = None
+    """It can write down what is said (``/audio/transcriptions`` and ``/audio/translations``)."""
 
 
 class ProviderModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -158,10 +183,14 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Slug
     """Name of the provider, in logs, metrics and ``owned_by``."""
-    url: BaseUrl
-    """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``."""
+    url: BaseUrl = ""
+    """Base URL up to and including the version, for example ``https://api.groq.com/openai/v1``. It may be left out where
+    ``protocol`` names a vendor that has one address."""
     protocol: Slug = "openai"
-    """Protocol that it speaks, by the name of its plugin: ``openai``, which most do, or ``anthropic``."""
+    """Protocol that it speaks, or the vendor that it is, by the name of the plugin: ``openai``, which most speak, ``anthropic``,
+    ``deepseek``. ``antiphon config protocols`` lists them."""
+    api_version: Slug | None = None
+    """Version of the API, for ``protocol: azure`` where the address does not end in ``/openai/v1``."""
     key: Secret = Secret()
     """API key, sent as the protocol wants it. Write ``key: ${NAME}`` or ``key_file: path``; empty sends none."""
     models: tuple[ProviderModel, ...] = ()

@@ -6,6 +6,7 @@
     ├── RequestError                 the caller can mend it
     │   ├── InvalidRequest           body or parameter is wrong
     │   │   ├── UnsupportedParameter
+    │   │   ├── PreviousResponseNotFound
     │   │   └── ContextOverflow
     │   ├── PayloadTooLarge
     │   ├── Unauthenticated
@@ -74,6 +75,16 @@ class UnsupportedParameter(InvalidRequest):
     """A parameter is not supported by this model."""
 
     code = "unsupported_parameter"
+
+
+class PreviousResponseNotFound(InvalidRequest):
+    """The previous response is not found."""
+
+    code = "previous_response_not_found"
+    usual_remedy = "send the whole conversation as `input`"
+
+    def __init__(self, response: str, reason: str = "it was not kept here, or its time is over") -> None:
+        super().__init__(f"previous response with id '{response[:200]}' not found: {reason}", param="previous_response_id")
 
 
 class ContextOverflow(InvalidRequest):

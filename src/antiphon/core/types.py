@@ -40,7 +40,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     model: str
     """Model, alias or route as the caller named it."""
     body: bytes
-    """The request body as it came, JSON."""
+    """The request body as it came: JSON, or a form."""
     stream: bool = False
     wants_usage: bool = False
     """The caller asked for the usage chunk (``stream_options.include_usage``)."""
@@ -52,6 +52,10 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     """What the model's server cannot do may be left out (``drop_unsupported``)."""
     dropped: list[str] = []
     """Fields that were left out, by their names."""
+    content_type: bytes = b"application/json"
+    """Of the body."""
+    model_place: tuple[int, int] | None = None
+    """In a body that is a form: where the model's name begins, and the place behind it."""
 
 
 class Frame(msgspec.Struct, gc=False):
@@ -85,3 +89,5 @@ class ModelCard(msgspec.Struct, frozen=True):
     """Unix time, seconds."""
     kind: str = "chat"
     """``chat`` or ``embedding``."""
+    abilities: tuple[str, ...] = ()
+    """What it can do, by the names of capabilities in the configuration."""

@@ -28,8 +28,8 @@ class Directory:
             members = [member for name in _flatten(alias, targets, aliases) for member in groups.get(name, ())]
             if members:
                 self._models[alias] = Chain(alias, members)
-                kind = next((self._cards[name].kind for name in targets if name in self._cards), "chat")
-                self._cards[alias] = ModelCard(alias, "antiphon", kind=kind)
+                first = next((self._cards[name] for name in targets if name in self._cards), ModelCard(alias, "antiphon"))
+                self._cards[alias] = ModelCard(alias, "antiphon", kind=first.kind, abilities=first.abilities)
 
     def model_for(self, reference: str) -> Model:
         """The model that a caller's name stands for. Raises ModelNotFound with the names that are near."""

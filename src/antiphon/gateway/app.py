@@ -8,8 +8,11 @@ from antiphon.execution.wire.endpoints import ENDPOINTS, caller_at
 from antiphon.gateway import errors
 from antiphon.gateway.exchange import new_id, request_id
 from antiphon.gateway.keys import KeyRing
+from antiphon.gateway.ollama.catalogue import OllamaCatalogue
 from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
 from antiphon.gateway.openai.models import Models
+from antiphon.gateway.openai.responses import PREFIX as RESPONSES_PREFIX
+from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.pipeline import Pipeline, shown_key
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
@@ -35,11 +38,22 @@ _SHOWN = {PLAIN_ON_TLS: 400}
 class App:
     """The data plane's handler."""
 
-    def __init__(self, pipeline: Pipeline, models: Models, readiness: Readiness, relay: Relay, keys: KeyRing) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        models: Models,
+        responses: Responses,
+        ollama: OllamaCatalogue,
+        readiness: Readiness,
+        relay: Relay,
+        keys: KeyRing,
+    ) -> None:
         self._pipeline = pipeline
         self._endpoints = {endpoint.path.encode(): name for name, endpoint in ENDPOINTS.items()}
         self._open: dict[str, Handler] = {"/health": readiness.health, "/ready": readiness.ready}
         self._models = models
+        self._responses = responses
+        self._ollama = ollama.routes()
         self._relay = relay
         self._keys = keys
 
@@ -72,14 +86,21 @@ class App:
             _read_only(request)
             self._keys.principal(shown_key(request))
             (self._models.list if path == "/v1/models" else self._models.show)(request, responder)
+        elif path.startswith(RESPONSES_PREFIX):
+            self._responses(request, responder, self._keys.principal(shown_key(request)))
+        elif path in self._ollama:
+            method, handler = self._ollama[path]
+            if request.method not in (method, "HEAD" if method == "GET" else method):
+                raise _wrong_method(request, method)
+            self._keys.principal(shown_key(request))
+            handler(request, responder)
         elif path == "/" or path.startswith(_CONTROL):
             if path.startswith("/admin"):
                 self._keys.principal(shown_key(request))
             self._relay(request, responder)
         else:
-            known = ", ".join(
-                (*(route.decode() for route in self._endpoints), "/v1/models", "/health", "/ready", "/metrics", "/docs")
-            )
+            endpoints = [route.decode() for route in self._endpoints]
+            known = ", ".join((*endpoints, "/v1/models", *self._ollama, "/health", "/ready", "/metrics", "/docs"))
             raise EndpointNotFound(f'there is no endpoint "{path[:200]}"', remedy=f"known: {known}")
 
 

@@ -38,7 +38,10 @@ def refuse(responder: Responder, error: AntiphonError, request_id: str, dialect:
     return status
 
 
-def event_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> bytes:
-    """An error inside a stream, as an event that nothing follows, neither ``[DONE]`` nor ``message_stop``."""
+def event_of(error: AntiphonError, request_id: str, dialect: str = "openai", before: bytes = b"") -> bytes:
+    """An error inside a stream, as an event that nothing follows, neither ``[DONE]`` nor ``message_stop``.
+
+    ``before`` is the frame that went before.
+    """
     body = body_of(error, request_id, dialect)[1]
-    return CALLERS[dialect].error_event(body.replace(b"\r", b" ").replace(b"\n", b" "))
+    return CALLERS[dialect].error_event(body.replace(b"\r", b" ").replace(b"\n", b" "), before)

@@ -16,6 +16,7 @@ NO_USAGE = Usage()
 _NOT_PASSED_ON = frozenset(
     (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
 )
+_FRAMED = frozenset((b"text/event-stream", b"application/x-ndjson"))
 _MAX_ID = 128
 _PREFIX = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
@@ -42,6 +43,7 @@ class Exchange:
         "_body",
         "_closed",
         "_head",
+        "_last",
         "_on_close",
         "_started",
         "call",
@@ -78,6 +80,7 @@ class Exchange:
         self.usage = NO_USAGE
         self._head: tuple[int, Headers] | None = None
         self._body: list[bytes] = []
+        self._last = b""
         self._started = False
         self._closed = False
 
@@ -95,16 +98,17 @@ class Exchange:
         self.status = status
 
     def frame(self, frame: Frame) -> None:
+        raw = self._last = frame.raw
         if self._started:
-            self.responder.write(frame.raw)
+            self.responder.write(raw)
             return
         call = self.call
         if call is not None and call.stream and self._head is not None:
             self._started = True
             self.first_at = time.monotonic()
-            self.responder.start(*self._head, frame.raw)
+            self.responder.start(*self._head, raw)
         else:
-            self._body.append(frame.raw)
+            self._body.append(raw)
 
     def end(self, usage: Usage | None) -> None:
         if usage is not None:
@@ -117,13 +121,21 @@ class Exchange:
         self.close()
 
     def fail(self, error: AntiphonError) -> None:
-        """Tell the caller: as the whole response before the first byte, as an event behind it."""
+        """Tell the caller: as the whole response before the first byte, as an event behind it; sounds and the like are cut off."""
         self.error = error
         if not self._started:
             self.status = errors.refuse(self.responder, error, self.id, self.dialect)
+        elif self._in_frames():
+            self.responder.end(errors.event_of(error, self.id, self.dialect, self._last))
         else:
-            self.responder.end(errors.event_of(error, self.id, self.dialect))
+            self.responder.abort()
         self.close()
+
+    def _in_frames(self) -> bool:
+        """Whether what has begun is made of events, or lines of JSON, so that an error can be one more."""
+        headers = self._head[1] if self._head is not None else ()
+        kind = next((value for name, value in headers if name == b"content-type"), b"")
+        return kind.partition(b";")[0].strip().lower() in _FRAMED
 
     def stop(self, error: AntiphonError) -> None:
         """Want no more of whoever answers, and tell the caller why."""

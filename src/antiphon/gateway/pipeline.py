@@ -20,16 +20,18 @@ import msgspec
 
 from antiphon.core.errors import AntiphonError, Draining, InternalError
 from antiphon.core.events import CallFinished
-from antiphon.core.ports import Observer
+from antiphon.core.ports import Model, Observer
 from antiphon.core.types import Call
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
+from antiphon.execution.wire.openai.form import Form, is_form, read_form
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.keys import KeyRing
 from antiphon.transport.server import FORWARDED_FOR, Request, Responder
 
 Run = Callable[[Exchange], None]
+_NONE: Mapping[str, Callable[[Model], Model]] = {}
 
 
 class Stage(NamedTuple):
@@ -102,9 +104,13 @@ def shown_key(request: Request) -> bytes:
 def parse(exchange: Exchange) -> None:
     """Stage 2."""
     body = exchange.request.body
+    endpoint = ENDPOINTS[exchange.endpoint]
+    if endpoint.forms and is_form(content_type := exchange.request.header(b"content-type")):
+        exchange.call = _form_call(exchange, read_form(body, content_type), content_type)
+        return
     head = wire.parse_head(body)
     drops = head.drop_unsupported
-    stream = head.stream if head.stream is not None else ENDPOINTS[exchange.endpoint].streams
+    stream = head.stream if head.stream is not None else endpoint.streams
     exchange.call = Call(
         exchange.id,
         exchange.endpoint,
@@ -119,12 +125,30 @@ def parse(exchange: Exchange) -> None:
     )
 
 
-def choose(directory: Directory) -> Run:
-    """Stage 6."""
+def _form_call(exchange: Exchange, form: Form, content_type: bytes) -> Call:
+    return Call(
+        exchange.id,
+        exchange.endpoint,
+        form.model,
+        exchange.request.body,
+        form.stream,
+        False,
+        exchange.dialect,
+        exchange.principal,
+        [],
+        content_type=content_type,
+        model_place=(form.begin, form.end),
+    )
+
+
+def choose(directory: Directory, around: Mapping[str, Callable[[Model], Model]] = _NONE) -> Run:
+    """Stage 6. ``around`` has what is put around a model for calls of an endpoint, by its name."""
 
     def run(exchange: Exchange) -> None:
         assert exchange.call is not None
-        exchange.model = directory.model_for(exchange.call.model)
+        model = directory.model_for(exchange.call.model)
+        put_around = around.get(exchange.endpoint)
+        exchange.model = model if put_around is None else put_around(model)
 
     return run
 

@@ -1,6 +1,6 @@
 """GET /health: this process serves. GET /ready: everything that the configuration asks for serves."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
@@ -11,6 +11,8 @@ from antiphon.transport.server import Request, Responder
 
 _JSON = ((b"content-type", b"application/json"),)
 _encode = msgspec.json.Encoder().encode
+SERVING = ("ok", "busy")
+"""What a part says that takes calls."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -40,18 +42,28 @@ class Readiness:
 
     def ready(self, request: Request, responder: Responder) -> None:
         """GET /ready."""
-        round_ = _Round(responder, len(self._parts))
-        if not self._parts:
+
+        def told(said: Mapping[str, str]) -> None:
+            ready = all(word in SERVING for word in said.values())
+            body = _encode(Ready("ready" if ready else "not_ready", dict(sorted(said.items()))))
+            responder.send(200 if ready else 503, _JSON, body)
+
+        self.ask(self._parts, told)
+
+    def ask(self, names: Collection[str], told: Callable[[Mapping[str, str]], None]) -> None:
+        """Tell what these parts say of themselves, once the last has answered or failed to."""
+        round_ = _Round(told, len(names))
+        if not names:
             round_.told("", "")
-        for name, pool in self._parts.items():
-            pool.request("GET", "/health", (), b"", _Probe(round_, name))
+        for name in names:
+            self._parts[name].request("GET", "/health", (), b"", _Probe(round_, name))
 
 
 class _Round:
     """Gathers what the parts say."""
 
-    def __init__(self, responder: Responder, missing: int) -> None:
-        self._responder = responder
+    def __init__(self, done: Callable[[Mapping[str, str]], None], missing: int) -> None:
+        self._done = done
         self._missing = missing
         self._said: dict[str, str] = {}
 
@@ -60,9 +72,7 @@ class _Round:
             self._said[name] = said
             self._missing -= 1
         if self._missing == 0:
-            ready = all(said in ("ok", "busy") for said in self._said.values())
-            body = _encode(Ready("ready" if ready else "not_ready", dict(sorted(self._said.items()))))
-            self._responder.send(200 if ready else 503, _JSON, body)
+            self._done(self._said)
 
 
 class _Probe:

@@ -5,35 +5,26 @@ is done together; a call that waits for a slow disk goes on without it after ``t
 begun anew.
 """
 
-import asyncio
-import contextlib
-import logging
 import sqlite3
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from antiphon.core.cache_store import ABSENT, BUSY, MAX_KEY_BYTES, OLD, UNAVAILABLE, CacheStats, Found, Namespace, Then
 from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Clock
 from antiphon.storage.cache_lookups import MAX_WAITING, TIMEOUT, CacheCounts, Lookup, count
+from antiphon.storage.sqlite_file import Options, SqliteFile, counted
 
 MAX_BYTES: Final = 1 << 30
 
 OVERHEAD: Final = 200
 """Bytes that an entry takes beside its key and its value, about."""
 
-TOGETHER: Final = 64
-"""Operations in one transaction, at most."""
-
 LEAVE_TOGETHER: Final = 16
 """Entries that make room at once."""
 
-SCHEMA: Final = """
+SCHEMA: Final = f"""
 CREATE TABLE IF NOT EXISTS entries (
   tenant TEXT, key BLOB, version INTEGER, value BLOB, size INTEGER, ends REAL, used REAL, PRIMARY KEY (tenant, key)
 );
@@ -41,24 +32,7 @@ CREATE INDEX IF NOT EXISTS entries_ends ON entries (ends);
 CREATE INDEX IF NOT EXISTS entries_used ON entries (used);
 CREATE TABLE IF NOT EXISTS stamps (tenant TEXT PRIMARY KEY, version INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS claims (tenant TEXT, key BLOB, version INTEGER, ends REAL, PRIMARY KEY (tenant, key)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS kept (one INTEGER PRIMARY KEY, bytes INTEGER, entries INTEGER);
-INSERT OR IGNORE INTO kept VALUES (1, 0, 0);
-CREATE TRIGGER IF NOT EXISTS came AFTER INSERT ON entries BEGIN
-  UPDATE kept SET bytes = bytes + new.size, entries = entries + 1;
-END;
-CREATE TRIGGER IF NOT EXISTS went AFTER DELETE ON entries BEGIN
-  UPDATE kept SET bytes = bytes - old.size, entries = entries - 1;
-END;
-"""
-
-log = logging.getLogger(__name__)
-
-
-class _Operation(msgspec.Struct, frozen=True):
-    """``run`` is done in the thread; ``then`` takes its result on the loop, or None where it could not be done."""
-
-    run: Callable[[sqlite3.Connection], Any]
-    then: Callable[[Any], None]
+{counted("entries")}"""
 
 
 class SqliteCacheStore:
@@ -68,26 +42,19 @@ class SqliteCacheStore:
     """
 
     def __init__(self, path: Path, *, clock: Clock | None = None, max_bytes: int = MAX_BYTES, timeout: float = TIMEOUT) -> None:
-        self._path = path
         self._time = (clock or SystemClock()).time
         self._max_bytes = max_bytes
         self._timeout = timeout
         self._counts = CacheCounts()
-        self._kept = (0, 0)
-        self._queue: deque[_Operation] = deque()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._file = SqliteFile(path, Options("the cache's file", SCHEMA, timeout=timeout))
         self._used: dict[tuple[str, bytes], float] = {}
         """Hits that the file does not know of yet; belongs to the thread."""
-        self._database: sqlite3.Connection | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="cache")
-        self._loop = asyncio.get_running_loop()
 
     def get(self, namespace: Namespace, key: bytes, then: Then, *, claim: float = 0.0) -> Found | None:
-        if len(self._queue) >= MAX_WAITING:
+        if self._file.waiting >= MAX_WAITING:
             return count(self._counts, UNAVAILABLE)
         lookup = Lookup(then, self._counts, self._timeout)
-        self._put(
+        self._file.do(
             lambda database: self._find(database, namespace, key, claim),
             lambda found: lookup.answer(UNAVAILABLE if found is None else found),
         )
@@ -115,13 +82,11 @@ class SqliteCacheStore:
         self._write(run)
 
     def stats(self) -> CacheStats:
-        return self._counts.stats(*self._kept)
+        return self._counts.stats(*self._file.kept)
 
     async def close(self) -> None:
         """Do what waits, and let go of the file."""
-        await self._idle.wait()
-        await self._loop.run_in_executor(self._thread, self._disconnect)
-        self._thread.shutdown(wait=False)
+        await self._file.close()
 
     # on the loop
 
@@ -133,78 +98,12 @@ class SqliteCacheStore:
                 self._counts.evictions += result[0]
                 self._counts.refused += result[1]
 
-        if len(self._queue) >= MAX_WAITING:
+        if self._file.waiting >= MAX_WAITING:
             self._counts.errors += 1
         else:
-            self._put(run, then)
-
-    def _put(self, run: Callable[[sqlite3.Connection], Any], then: Callable[[Any], None]) -> None:
-        self._queue.append(_Operation(run, then))
-        if self._idle.is_set():
-            self._idle.clear()
-            self._loop.call_soon(self._start)
-
-    def _start(self) -> None:
-        operations = [self._queue.popleft() for _ in range(min(TOGETHER, len(self._queue)))]
-        self._thread.submit(self._work, operations)
-
-    def _done(self, operations: list[_Operation], results: list[Any], kept: tuple[int, int] | None) -> None:
-        if kept is not None:
-            self._kept = kept
-        if self._queue:
-            self._start()
-        else:
-            self._idle.set()
-        for operation, result in zip(operations, results, strict=True):
-            operation.then(result)
+            self._file.do(run, then)
 
     # in the thread
-
-    def _work(self, operations: list[_Operation]) -> None:
-        results: list[Any]
-        kept = None
-        try:
-            database = self._connect()
-            with database:
-                database.execute("BEGIN IMMEDIATE")  # else two that look at once would both find nothing and both be told to fill
-                results = [operation.run(database) for operation in operations]
-            kept = database.execute("SELECT entries, bytes FROM kept").fetchone()
-        except (sqlite3.Error, OSError) as error:
-            log.warning("the cache's file %s: %s", self._path, error)
-            results = [None] * len(operations)
-            self._mend(error)
-        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waits
-            self._loop.call_soon_threadsafe(self._done, operations, results, kept)
-
-    def _connect(self) -> sqlite3.Connection:
-        if self._database is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._path.touch(mode=0o600)
-            database = sqlite3.connect(self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False)
-            try:
-                database.execute("PRAGMA journal_mode = WAL")
-                database.execute("PRAGMA synchronous = OFF")
-                database.execute("PRAGMA recursive_triggers = ON")
-                database.executescript(SCHEMA)
-            except sqlite3.Error:
-                database.close()
-                raise
-            self._database = database
-        return self._database
-
-    def _mend(self, error: Exception) -> None:
-        """Connect anew next time; a file that is damaged holds nothing that cannot be done without."""
-        self._disconnect()
-        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
-            for suffix in ("", "-wal", "-shm"):
-                with contextlib.suppress(OSError):
-                    Path(f"{self._path}{suffix}").unlink()
-
-    def _disconnect(self) -> None:
-        if self._database is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._database.close()
-            self._database = None
 
     def _find(self, database: sqlite3.Connection, namespace: Namespace, key: bytes, claim: float) -> Found:
         if _behind(database, namespace):

@@ -1,6 +1,13 @@
 """Fakes for tests: with what Antiphon is tested, its users can test too."""
 
-from antiphon.testing import board_contract, cache_contract, ledger_contract, model_contract, record_store_contract
+from antiphon.testing import (
+    board_contract,
+    cache_contract,
+    ledger_contract,
+    model_contract,
+    record_store_contract,
+    response_store_contract,
+)
 from antiphon.testing.fake_breaker_board import FakeBreakerBoard
 from antiphon.testing.fake_cache_store import FakeCacheStore
 from antiphon.testing.fake_clock import FakeClock
@@ -8,6 +15,7 @@ from antiphon.testing.fake_encoder import FakeEncoder
 from antiphon.testing.fake_engine import FakeAnswer, FakeEngine
 from antiphon.testing.fake_event_sink import FakeEventSink
 from antiphon.testing.fake_model import FakeCall, FakeModel
+from antiphon.testing.fake_response_store import FakeResponseStore
 from antiphon.testing.mock_upstream import MockUpstream
 from antiphon.testing.recorded_request import RecordedRequest
 from antiphon.testing.recording_sink import RecordingSink
@@ -47,6 +55,7 @@ __all__ = [
     "FakeEngine",
     "FakeEventSink",
     "FakeModel",
+    "FakeResponseStore",
     "Gate",
     "Hang",
     "Header",
@@ -64,4 +73,5 @@ __all__ = [
     "ledger_contract",
     "model_contract",
     "record_store_contract",
+    "response_store_contract",
 ]

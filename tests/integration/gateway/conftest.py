@@ -24,7 +24,7 @@ def start(tmp_path: Path, workers: int) -> Iterator[Start]:
 
     def begin(*upstreams: MockUpstream, more: str = "", local: str = EMPTY, **row: object) -> Running:
         rows = ", ".join(provider(f"p{i}", upstream.url, **row) for i, upstream in enumerate(upstreams))
-        configuration = f"providers: [{rows}]\n{more}"
+        configuration = f"providers: [{rows}]\ndata_dir: {tmp_path / 'data'}\n{more}"
         if workers > 1:
             running.append(WholeServer(configuration, tmp_path, workers))
         else:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,9 @@ class Running:
 class DataPlaneProcess(Running):
     """A worker without a supervisor."""
 
-    def __init__(self, configuration: str, folder: Path, local: str = EMPTY) -> None:
+    def __init__(self, configuration: str, folder: Path, local: str = EMPTY, environ: Mapping[str, str] | None = None) -> None:
         super().__init__(local + configuration, folder)
-        self.settings: Settings = load(self.file, {"HOME": str(folder)})
+        self.settings: Settings = load(self.file, {"HOME": str(folder), **(environ or {})})
         self.run_dir = tempfile.mkdtemp(prefix="ap-")
         listener = tcp_listener("127.0.0.1", 0)
         self.port = listener.getsockname()[1]

@@ -390,7 +390,7 @@ def test_errors_come_in_the_callers_shape(
     with pytest.raises(anthropic.RateLimitError, match="You exceeded your quota") as heard:
         native.messages.create(model="mock-model", max_tokens=5, messages=HELLO, stream=streamed)
     assert heard.value.response.headers["retry-after"] == "35"
-    assert heard.value.body["error"]["type"] == "rate_limit_error"
+    assert '"type":"rate_limit_error"' in heard.value.response.text
 
 
 def test_a_header_that_tells_how_long_to_wait_is_believed_before_the_body(client: openai.OpenAI, upstream: MockUpstream) -> None:
@@ -477,6 +477,33 @@ def test_what_is_no_answer_is_an_error_and_no_crash(client: openai.OpenAI, upstr
     upstream.script(Body(piece))
     with pytest.raises(openai.InternalServerError):
         client.chat.completions.create(model="mock-model", messages=HELLO)
+
+
+def test_embeddings(start: Start, upstream: MockUpstream) -> None:
+    client = start(upstream, models=[{"name": "mine", "upstream": "gemini-embedding-001"}], **ROW).client()
+    body = {"embeddings": [{"values": [0.25, -1.5]}, {"values": [3.0, 0.5]}], "usageMetadata": {"promptTokenCount": 4}}
+    upstream.script(Body(body), times=2)
+    for encoding in (openai.omit, "float"):  # the client asks for packed floats where its user says nothing
+        told = client.embeddings.create(
+            model="mine", input=["one", "two"], dimensions=2, encoding_format=encoding, extra_body={"input_type": "query"}
+        )
+        assert [item.embedding for item in told.data] == [[0.25, -1.5], [3.0, 0.5]]
+        assert (told.model, told.usage.prompt_tokens) == ("mine", 4)
+    assert upstream.requests[0].path == "/v1/models/gemini-embedding-001:batchEmbedContents"
+    common = {"model": "models/gemini-embedding-001", "taskType": "RETRIEVAL_QUERY", "outputDimensionality": 2}
+    assert upstream.requests[0].json == {
+        "requests": [{**common, "content": {"parts": [{"text": text}]}} for text in ("one", "two")]
+    }  # fmt: skip
+
+
+def test_embeddings_refused(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    with pytest.raises(openai.BadRequestError) as told:
+        client.embeddings.create(model="mock-model", input=[[1, 2]])
+    assert told.value.param == "input"
+    upstream.script(Status(429), Body({"error": QUOTA}))
+    with pytest.raises(openai.RateLimitError, match="quota") as limited:
+        client.embeddings.create(model="mock-model", input="x")
+    assert limited.value.response.headers["retry-after"] == "35"
 
 
 TEXT = ["Grüße", ", 世界", " 🎼🧑‍🚀", " — ", "ﷺ\u200d", "end"]

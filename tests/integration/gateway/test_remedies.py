@@ -40,7 +40,7 @@ def has_remedy(message: str) -> bool:
 
 
 REQUESTS: dict[str, tuple[str, str, bytes | dict[str, Any], int, str]] = {
-    "no endpoint": ("GET", "/v2/nothing", b"", 404, "there is no endpoint"),
+    "no endpoint": ("GET", "/nothing", b"", 404, "there is no endpoint"),
     "wrong method": ("GET", CHAT, b"", 405, "use POST"),
     "write a reading": ("DELETE", "/health", b"", 405, "use GET"),
     "no JSON": ("POST", CHAT, b"{", 400, "not valid JSON"),

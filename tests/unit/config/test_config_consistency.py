@@ -1,11 +1,13 @@
 """What may be said more than once, and what may not."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from antiphon.config import load
 from antiphon.core.errors import ConfigError
+from antiphon.execution.providers import PROVIDERS
 
 TWO = """
 models: []
@@ -31,3 +33,29 @@ def test_a_model_is_not_there_twice_at_one_provider(tmp_path: Path) -> None:
     file.write_text('models: []\nproviders: [{name: one, url: "https://one.example/v1", models: [llama, llama]}]\n')
     with pytest.raises(ConfigError, match='model "llama" is there twice'):
         load(file, {})
+
+
+def test_a_vendor_needs_no_address(tmp_path: Path) -> None:
+    file = tmp_path / "antiphon.yaml"
+    file.write_text("models: []\nproviders: [{name: seek, protocol: deepseek, models: [deepseek-chat]}]\n")
+    assert load(file, {}).providers[0].url == "https://api.deepseek.com/v1"
+
+
+@pytest.mark.parametrize("row", ["protocol: azure", "protocol: openai", "models: [m]"])
+def test_what_has_no_address_of_its_own_needs_one(tmp_path: Path, row: str) -> None:
+    file = tmp_path / "antiphon.yaml"
+    file.write_text(f"models: []\nproviders:\n  - {{name: one, {row}}}\n")
+    with pytest.raises(ConfigError, match=r'providers\[0\] lacks "url"'):
+        load(file, {})
+
+
+def test_a_protocol_whose_library_is_not_there_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("bedrock", "_aws"):
+        monkeypatch.delitem(sys.modules, f"antiphon.execution.providers.{module}", raising=False)
+    monkeypatch.setitem(sys.modules, "botocore.auth", None)
+    monkeypatch.setattr(PROVIDERS, "_loaded", {})
+    file = tmp_path / "antiphon.yaml"
+    file.write_text('models: []\nproviders: [{name: aws, protocol: bedrock, url: "https://aws.example", models: [m]}]\n')
+    with pytest.raises(ConfigError, match="needs the library of AWS") as told:
+        load(file, {})
+    assert "antiphon[bedrock]" in str(told.value)

@@ -394,6 +394,7 @@ providers = st.builds(
     connect_timeout=seconds,
     first_byte_timeout=seconds,
     protocol=names,
+    api_version=st.none() | names,
     idle_timeout=seconds,
     max_connections=st.integers(1, 10**6),
     max_connection_age=seconds,

@@ -41,6 +41,7 @@ class Answer:
         self._body: list[bytes] = []
         self._size = 0
         self._over = False
+        self._dialect = provider.outbound.dialect
         self.exchange: Exchange | None = None
 
     def head(self, status: int, headers: Headers) -> None:
@@ -112,7 +113,7 @@ class Answer:
             server=self._provider.name,
             content_type=self._content_type,
             retry_after=told.retry_after if wait is None else wait,
-            dialect=self._provider.outbound.dialect,
+            dialect=self._dialect,
         )
 
     def _concealed(self, body: bytes) -> bytes:

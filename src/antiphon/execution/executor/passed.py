@@ -19,6 +19,7 @@ class PassedWhole(Answer):
 
     def __init__(self, sink: Sink, provider: Provider, call: Call, passing: Passing, renamed: Renamed | None) -> None:
         super().__init__(sink, provider, call)
+        self._dialect = call.dialect
         self._passing = passing
         self._spellings = spellings(*renamed) if renamed else None
 
@@ -60,6 +61,7 @@ class PassedStream(Answer):
         self, sink: Sink, provider: Provider, call: Call, passing: Passing, watch: StreamWatch, renamed: Renamed | None
     ) -> None:
         super().__init__(sink, provider, call)
+        self._dialect = call.dialect
         self._watch = watch
         self._decode = passing.decode
         self._framing = passing.framing

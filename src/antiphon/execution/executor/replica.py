@@ -4,10 +4,13 @@ from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call
 from antiphon.execution.executor.answer import Answer
+from antiphon.execution.executor.gathered import GatheredStream
 from antiphon.execution.executor.passed import PassedStream, PassedWhole
+from antiphon.execution.executor.passed_media import PassedMedia
 from antiphon.execution.executor.translated import TranslatedStream, TranslatedWhole
 from antiphon.execution.executor.translation import translated
-from antiphon.execution.providers import Provider
+from antiphon.execution.providers import Prepared, Provider
+from antiphon.execution.wire.dialect import Passing
 
 
 class NoHandle:
@@ -40,23 +43,32 @@ class Replica:
             passing = provider.passing.get(call.endpoint)
             if passing is not None:
                 prepared = provider.prepare(call, upstream)
-                renamed = (upstream, call.model) if call.model != upstream else None
-                if call.stream and passing.watch is not None:
-                    watch = passing.watch(prepared.strips_usage)
-                    answer = PassedStream(sink, provider, call, passing, watch, renamed)
-                else:
-                    answer = PassedWhole(sink, provider, call, passing, renamed)
+                answer = self._passed(call, sink, passing, prepared)
             else:
                 translation = translated(call, provider, upstream)
                 prepared = provider.prepare(translation.call, upstream)
-                answer = (
-                    TranslatedStream(sink, provider, call, translation)
-                    if call.stream
-                    else TranslatedWhole(sink, provider, call, translation)
-                )
+                stream = translation.stream
+                if stream is None:
+                    answer = TranslatedWhole(sink, provider, call, translation.read_whole)
+                elif call.stream:
+                    answer = TranslatedStream(sink, provider, call, stream)
+                elif stream.outbound.streams_only:
+                    answer = GatheredStream(sink, provider, call, stream)
+                else:
+                    answer = TranslatedWhole(sink, provider, call, translation.read_whole)
         except AntiphonError as error:
             sink.fail(error)
             return NoHandle()
-        extra = b"x-request-id: %b\r\n" % call.id.encode("latin-1", "replace")
+        extra = b"x-request-id: %b\r\n%b" % (call.id.encode("latin-1", "replace"), prepared.fields)
         answer.exchange = provider.pool.request_prepared(prepared.head, extra, prepared.body, answer)
         return answer
+
+    def _passed(self, call: Call, sink: Sink, passing: Passing, prepared: Prepared) -> Answer:
+        """What takes an answer that goes on as it comes."""
+        provider, upstream = self._provider, self._upstream
+        renamed = (upstream, call.model) if call.model != upstream else None
+        if passing.any_type:
+            return PassedMedia(sink, provider, call, passing, renamed)
+        if call.stream and passing.watch is not None:
+            return PassedStream(sink, provider, call, passing, passing.watch(prepared.strips_usage), renamed)
+        return PassedWhole(sink, provider, call, passing, renamed)

@@ -1,29 +1,19 @@
 """Answers of servers that speak another dialect than the caller: read into events of no vendor, and written from them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from antiphon.core.errors import AntiphonError, UpstreamBroken
+from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
 from antiphon.core.ports import Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.executor.answer import MAX_ANSWER, MAX_ERROR, Answer
-from antiphon.execution.executor.translation import Translation
+from antiphon.execution.executor.translation import StreamTranslation
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.chat_answer import Began, Counted, Ended, Event, Failed
 from antiphon.execution.wire.said_errors import refused
 
 
-class TranslatedWhole(Answer):
-    """An answer in one piece."""
-
-    def __init__(self, sink: Sink, provider: Provider, call: Call, translation: Translation) -> None:
-        super().__init__(sink, provider, call)
-        self._translation = translation
-
-    def head(self, status: int, headers: Headers) -> None:
-        self._take_head(status, headers)
-
-    def data(self, chunk: bytes) -> None:
-        self._gather(chunk, MAX_ANSWER if self._status < 400 else MAX_ERROR)
+class WrittenWhole(Answer):
+    """An answer that goes to the caller in one piece, however it came."""
 
     def complete(self) -> None:
         if self._over:
@@ -33,7 +23,10 @@ class TranslatedWhole(Answer):
             self._tell(self._refused())
             return
         try:
-            usage, body = self._translated(self._gathered())
+            usage, body = self._written()
+        except UpstreamRefused as failure:
+            self._tell(self._inside(failure))
+            return
         except AntiphonError as error:
             self._tell(error)
             return
@@ -41,24 +34,34 @@ class TranslatedWhole(Answer):
         self._sink.frame(Frame(body, True, self._call.dialect))
         self._succeed(usage)
 
-    def _translated(self, body: bytes) -> tuple[Usage | None, bytes]:
+    def _written(self) -> tuple[Usage | None, bytes]:
+        """Usage and body for the caller. Raises UpstreamBroken or UpstreamRefused."""
+        raise NotImplementedError
+
+
+class TranslatedWhole(WrittenWhole):
+    """An answer that comes in one piece."""
+
+    def __init__(self, sink: Sink, provider: Provider, call: Call, read: Callable[[bytes], tuple[Usage | None, bytes]]) -> None:
+        super().__init__(sink, provider, call)
+        self._read = read
+
+    def head(self, status: int, headers: Headers) -> None:
+        self._take_head(status, headers)
+
+    def data(self, chunk: bytes) -> None:
+        self._gather(chunk, MAX_ANSWER if self._status < 400 else MAX_ERROR)
+
+    def _written(self) -> tuple[Usage | None, bytes]:
         if self._encoding:
             raise UpstreamBroken(f"the model's server encoded its answer as {self._encoding.decode('latin-1')}, unasked")
-        it = self._translation
-        events = it.outbound.read_whole(body)
-        usage: Usage | None = None
-        for event in events:
-            if isinstance(event, Failed):
-                raise self._inside(refused(event))
-            if isinstance(event, Counted):
-                usage = event.usage
-        return usage, it.inbound.write_whole(events, it.request, self._call.id)[1]
+        return self._read(self._gathered())
 
 
 class TranslatedStream(Answer):
     """An answer in frames."""
 
-    def __init__(self, sink: Sink, provider: Provider, call: Call, translation: Translation) -> None:
+    def __init__(self, sink: Sink, provider: Provider, call: Call, translation: StreamTranslation) -> None:
         super().__init__(sink, provider, call)
         self._framing = translation.outbound.framing
         self._splitter = translation.outbound.framing.splitter()

@@ -1,15 +1,28 @@
 """A call in one dialect, said in another that the server understands."""
 
-from typing import Any, Final
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from antiphon.core.errors import UnsupportedParameter
-from antiphon.core.types import Call
+from antiphon.core.types import Call, Usage
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.chat import ChatRequest
-from antiphon.execution.wire.dialect import InboundChat, OutboundChat
+from antiphon.execution.wire.chat_answer import Counted, Event, Failed
+from antiphon.execution.wire.dialect import (
+    InboundChat,
+    InboundEmbedding,
+    InboundRerank,
+    OutboundChat,
+    OutboundEmbedding,
+    OutboundRerank,
+)
+from antiphon.execution.wire.embedding import EmbeddingRequest
 from antiphon.execution.wire.endpoints import ENDPOINTS
+from antiphon.execution.wire.rerank import RerankRequest
+from antiphon.execution.wire.said_errors import refused
 
 _FIELDS: Final = {
     "stop_sequences": "stop",
@@ -17,27 +30,53 @@ _FIELDS: Final = {
     "output_config": "response_format",
     "output_config.format": "response_format",
     "text": "response_format",
+    "text.format": "response_format",
+    "include": "logprobs",
     "format": "response_format",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
     "think": "reasoning",
     "parallel_tool_calls": "parallel_tools",
     "tool_choice.disable_parallel_tool_use": "parallel_tools",
+    "input_type": "task",
+    "truncation": "truncate",
+    "max_tokens_per_doc": "max_tokens_per_document",
 }
-"""Names that dialects have for fields of the neutral request, where they are not its own."""
-_KEPT: Final = frozenset(("dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names"))
-"""Fields of the neutral request without which it would be another one."""
+"""Names that dialects have for fields of a neutral request, where they are not its own."""
+_KEPT: Final = frozenset(
+    (
+        "dialect", "model", "messages", "stream", "wants_usage", "extra", "hints", "names", "echo",
+        "inputs", "single", "encoding", "query", "documents", "top_n", "return_documents",
+    )
+)  # fmt: skip
+"""Fields of a neutral request without which it would be another one."""
+
+_STRICT: Final = re.compile(r"tools\[(\d+)\]\.strict")
+"""That calls of a tool keep to its schema, which a tool can go without."""
+
+Request = TypeVar("Request", ChatRequest, EmbeddingRequest, RerankRequest)
 
 
-class Translation(msgspec.Struct, frozen=True):
-    """A call on its way to a server of another dialect."""
+class StreamTranslation(msgspec.Struct, frozen=True):
+    """How a streamed answer is read, and written for the caller."""
 
-    call: Call
-    """As the server is asked."""
     request: ChatRequest
     """What the caller asked."""
     inbound: InboundChat
     outbound: OutboundChat
+    write_whole: Callable[[Sequence[Event]], tuple[Usage | None, bytes]]
+    """Usage and body for a caller who wants it in one piece. Raises UpstreamRefused for an error among the events."""
+
+
+class Translation(msgspec.Struct, frozen=True):
+    """A call on its way to a server of another dialect, and the way back of its answer."""
+
+    call: Call
+    """As the server is asked."""
+    read_whole: Callable[[bytes], tuple[Usage | None, bytes]]
+    """Usage and body for the caller of an answer in one piece. Raises UpstreamBroken or UpstreamRefused."""
+    stream: StreamTranslation | None = None
+    """None for what is never streamed."""
 
 
 def translated(call: Call, provider: Provider, upstream: str) -> Translation:
@@ -45,42 +84,111 @@ def translated(call: Call, provider: Provider, upstream: str) -> Translation:
 
     Raises InvalidRequest or UnsupportedParameter.
     """
-    inbound, outbound = ENDPOINTS[call.endpoint].chat, provider.outbound.chat
-    if inbound is None or outbound is None:
-        raise provider.lacks(call)
+    endpoint, outbound = ENDPOINTS[call.endpoint], provider.outbound
+    if endpoint.chat is not None and outbound.chat is not None:
+        return _chat(call, provider, upstream, endpoint.chat, outbound.chat)
+    if endpoint.embedding is not None and outbound.embedding is not None:
+        return _embedding(call, provider, upstream, endpoint.embedding, outbound.embedding)
+    if endpoint.rerank is not None and outbound.rerank is not None:
+        return _rerank(call, provider, upstream, endpoint.rerank, outbound.rerank)
+    raise provider.lacks(call)
+
+
+def _chat(call: Call, provider: Provider, upstream: str, inbound: InboundChat, outbound: OutboundChat) -> Translation:
     request = inbound.decode_request(call.body)
-    told = msgspec.structs.replace(request, model=upstream, wants_usage=provider.chat.stream_usage and call.stream)
-    body = _encoded(told, call, provider, outbound)
-    asked = msgspec.structs.replace(
-        call, endpoint=outbound.endpoint, model=upstream, body=body, dialect=provider.outbound.dialect, wants_usage=True
+    stream = call.stream or outbound.streams_only
+    told = msgspec.structs.replace(request, model=upstream, stream=stream, wants_usage=provider.chat.stream_usage and stream)
+    body = _encoded(told, call, lambda asked: outbound.encode_request(asked, provider.chat))
+
+    def write_whole(events: Sequence[Event]) -> tuple[Usage | None, bytes]:
+        usage: Usage | None = None
+        for event in events:
+            if isinstance(event, Failed):
+                raise refused(event)
+            if isinstance(event, Counted):
+                usage = event.usage
+        return usage, inbound.write_whole(events, request, call.id)[1]
+
+    asked = msgspec.structs.replace(_asked(call, provider, upstream, outbound.endpoint, body), stream=stream)
+    return Translation(
+        asked,
+        lambda body: write_whole(outbound.read_whole(body)),
+        StreamTranslation(request, inbound, outbound, write_whole),
     )
-    return Translation(asked, request, inbound, outbound)
 
 
-def _encoded(request: ChatRequest, call: Call, provider: Provider, outbound: OutboundChat) -> bytes:
+def _embedding(
+    call: Call, provider: Provider, upstream: str, inbound: InboundEmbedding, outbound: OutboundEmbedding
+) -> Translation:
+    request = inbound.decode_request(call.body)
+    told = msgspec.structs.replace(request, model=upstream)
+    body = _encoded(told, call, lambda asked: outbound.encode_request(asked, provider.embedding))
+
+    def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
+        answer = outbound.read_answer(body, request)
+        return answer.usage, inbound.write_answer(answer, request, call.id)
+
+    return Translation(_asked(call, provider, upstream, outbound.endpoint, body), read_whole)
+
+
+def _rerank(call: Call, provider: Provider, upstream: str, inbound: InboundRerank, outbound: OutboundRerank) -> Translation:
+    request = inbound.decode_request(call.body)
+    told = msgspec.structs.replace(request, model=upstream)
+    body = _encoded(told, call, outbound.encode_request)
+
+    def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
+        answer = outbound.read_answer(body, request)
+        return answer.usage, inbound.write_answer(answer, request, call.id)
+
+    return Translation(_asked(call, provider, upstream, outbound.endpoint, body), read_whole)
+
+
+def _asked(call: Call, provider: Provider, upstream: str, endpoint: str, body: bytes) -> Call:
+    dialect = provider.outbound.dialect
+    return msgspec.structs.replace(call, endpoint=endpoint, model=upstream, body=body, dialect=dialect, wants_usage=True)
+
+
+def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -> bytes:
     """The body of the call; what the server cannot do is left out, and noted, where the caller allows it."""
     while True:
         try:
-            return outbound.encode_request(request, provider.chat)
+            return encode(request)
         except UnsupportedParameter as error:
             less = _without(request, error.param) if call.drops and error.param else None
+            error = _called(error, request)
             if less is None or less == request:
-                raise
+                raise error from None
             request = less
             call.dropped.append(str(error.param))
 
 
-def _without(request: ChatRequest, param: str) -> ChatRequest | None:
+def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParameter:
+    """The error with the caller's own name for the field."""
+    name = request.called(error.param) if error.param and isinstance(request, ChatRequest) else None
+    if name is not None and name != error.param:
+        error.message = error.message.replace(f"`{error.param}`", f"`{name}`")
+        error.param = name
+    return error
+
+
+def _without(request: Request, param: str) -> Request | None:
     """The request without a field of its own; None where it cannot go without it, as without a part of a message."""
+    if (place := _STRICT.fullmatch(param)) is not None:
+        tools = list(msgspec.structs.asdict(request)["tools"])
+        tools[int(place[1])] = msgspec.structs.replace(tools[int(place[1])], strict=None)
+        return msgspec.structs.replace(request, tools=tuple(tools))
     if param in request.extra:
         return msgspec.structs.replace(request, extra={name: raw for name, raw in request.extra.items() if name != param})
     field = _FIELDS.get(param, param)
     if field not in request.__struct_fields__ or field in _KEPT:
         return None
-    reset: dict[str, Any] = {field: _DEFAULTS[field]}
+    reset: dict[str, Any] = {field: _DEFAULTS[type(request)][field]}
     if field == "tools":
         reset |= {"tool_choice": None, "parallel_tools": None}
     return msgspec.structs.replace(request, **reset)
 
 
-_DEFAULTS: Final = {field.name: field.default for field in msgspec.structs.fields(ChatRequest) if field.name not in _KEPT}
+_DEFAULTS: Final[dict[type, dict[str, Any]]] = {
+    kind: {field.name: field.default for field in msgspec.structs.fields(kind) if field.name not in _KEPT}
+    for kind in (ChatRequest, EmbeddingRequest, RerankRequest)
+}

@@ -14,6 +14,7 @@ from antiphon.core.types import Call
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin, Route
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -32,6 +33,8 @@ class Abilities(msgspec.Struct, frozen=True):
     chat: bool = True
     completions: bool = True
     embeddings: bool = True
+    responses: bool = False
+    """Speaks the Responses dialect itself; where not, it is asked as any chat."""
     tools: bool = True
     parallel_tools: bool = True
     json_schema: bool = True
@@ -43,6 +46,11 @@ class Abilities(msgspec.Struct, frozen=True):
     seed: bool = True
     logprobs: bool = True
     dimensions: bool = True
+    rerank: bool = False
+    moderations: bool = False
+    images: bool = False
+    speech: bool = False
+    transcription: bool = False
 
 
 class ProviderOptions(msgspec.Struct, frozen=True):
@@ -54,6 +62,8 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     """Path of the API root, for example ``/v1``."""
     key: bytes = b""
     """Shown in the way of the protocol; empty shows none."""
+    api_version: str = ""
+    """Named with each call, where the protocol asks for it."""
     headers: HeaderFields = ()
     """Sent with each call."""
     abilities: Abilities = Abilities()
@@ -86,8 +96,10 @@ class Prepared(msgspec.Struct, frozen=True):
     head: bytes
     """Beginning of the request's head, from ``ClientPool.prepare``."""
     body: bytes
-    strips_usage: bool
+    strips_usage: bool = False
     """The usage chunk was asked for by us, so the caller must not see it."""
+    fields: bytes = b""
+    """Further lines of the head, each ending in CRLF."""
 
 
 class Provider(Protocol):
@@ -99,7 +111,9 @@ class Provider(Protocol):
     outbound: Outbound
     """What is said to it where the call is none of those."""
     chat: ChatAbilities
-    """What a translated call may ask of it."""
+    """What a translated chat may ask of it."""
+    embedding: EmbeddingAbilities
+    """What a translated call for embeddings may ask of it."""
     pool: ClientPool
     local: bool
     """The server is a process of ours on this machine."""
@@ -122,10 +136,16 @@ class Provider(Protocol):
 class ProviderPlugin(Protocol):
     """What a provider's file ends in."""
 
+    title: str
+    """What the vendor, the program or the protocol is called."""
+    documentation: str
+    """Address at which its API is documented."""
     abilities: Abilities
     """What servers of its protocol can do, unless a row says less."""
     models_path: str
     """Path below the root at which a server lists its models."""
+    url: str
+    """Where its server is, unless a row says; empty where nobody can know."""
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
         """What each request carries: the headers of the row, and the key in the way of the protocol."""

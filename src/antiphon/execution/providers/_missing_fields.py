@@ -13,6 +13,8 @@ from antiphon.execution.wire.reading import decode_request, encode
 
 _decode_asked = msgspec.json.Decoder(AskedFields).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_ABILITIES = ("n", "logprobs", "tools", "json_schema", "seed", "reasoning", "dimensions")
+_ENDPOINTS = frozenset(("chat/completions", "completions", "embeddings"))
 _PARTS = {"image_url": "vision", "input_audio": "audio", "file": "documents"}
 
 
@@ -24,8 +26,15 @@ class MissingFields:
         self._lacking = lacking
         self._reads_messages = not all(getattr(abilities, ability) for ability in _PARTS.values())
 
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to look for."""
+        return self._reads_messages or not all(getattr(self._abilities, ability) for ability in _ABILITIES)
+
     def refused(self, call: Call) -> bytes:
         """The body of the call, as it came or without what was left out. Raises UnsupportedParameter."""
+        if call.endpoint not in _ENDPOINTS:
+            return call.body
         asked = decode_request(_decode_asked, call.body)
         missing = [(name, ability) for name, ability in _asked(asked) if not getattr(self._abilities, ability)]
         if missing and not call.drops:

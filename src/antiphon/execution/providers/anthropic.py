@@ -10,6 +10,7 @@ from antiphon.execution.wire.anthropic.foreign_thoughts import without_foreign_t
 from antiphon.execution.wire.anthropic.passing import PASSING
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.openai.passthrough import with_model
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
@@ -43,6 +44,7 @@ class AnthropicProvider:
             top_k=True,
             reasoning="budget" if able.reasoning else "",
         )
+        self.embedding = EmbeddingAbilities()
         self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._head = self.pool.prepare("POST", f"{options.base_path}/messages", headers)
@@ -58,8 +60,10 @@ class AnthropicProvider:
 
 
 class _Plugin:
+    title = "Anthropic, and those who imitate it"
+    documentation = "https://docs.claude.com/en/api/messages"
+    url = "https://api.anthropic.com/v1"
     abilities = Abilities(completions=False, embeddings=False, audio=False, n=False, seed=False, logprobs=False)
-
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:

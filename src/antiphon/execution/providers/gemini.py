@@ -9,7 +9,10 @@ from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
-from antiphon.execution.wire.gemini.chat import OUTBOUND
+from antiphon.execution.wire.embedding import EmbeddingAbilities
+from antiphon.execution.wire.gemini.chat import OUTBOUND_CHAT
+from antiphon.execution.wire.gemini.embeddings import OUTBOUND_EMBEDDING
+from antiphon.execution.wire.gemini.names import DIALECT, resource_name
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -17,7 +20,7 @@ _STREAMED = "streamGenerateContent?alt=sse"
 
 
 class GeminiProvider:
-    """A server at ``{url}/models/{model}:generateContent``, or ``:streamGenerateContent``."""
+    """A server at ``{url}/models/{model}:generateContent``, and the other methods of a model."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         self.name = options.name
@@ -27,7 +30,7 @@ class GeminiProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {}
-        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        self.outbound = Outbound(DIALECT, OUTBOUND_CHAT if able.chat else None, OUTBOUND_EMBEDDING if able.embeddings else None)
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -39,6 +42,7 @@ class GeminiProvider:
             top_k=True,
             reasoning="budget" if able.reasoning else "",
         )
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=False)
         self._lacking = Lacking(options.elsewhere)
         self._root = options.base_path
         self._headers = ((b"content-type", b"application/json"), *plugin.headers(options))
@@ -49,21 +53,19 @@ class GeminiProvider:
         method = _STREAMED if call.stream else call.endpoint
         head = self._heads.get((upstream, method))
         if head is None:
-            path = f"{self._root}/{_place(upstream)}:{method}"
+            path = f"{self._root}/{quote(resource_name(upstream), safe='/@')}:{method}"
             head = self._heads[upstream, method] = self.pool.prepare("POST", path, self._headers)
-        return Prepared(head, call.body, strips_usage=False)
+        return Prepared(head, call.body)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)
 
 
-def _place(upstream: str) -> str:
-    """Where a model is below the root: ``models/name``, or as its name says, such as ``tunedModels/name``."""
-    return quote(upstream if "/" in upstream else f"models/{upstream}", safe="/@.-_~")
-
-
 class _Plugin:
-    abilities = Abilities(completions=False, embeddings=False, logprobs=False)
+    title = "Google Gemini"
+    documentation = "https://ai.google.dev/api"
+    url = "https://generativelanguage.googleapis.com/v1beta"
+    abilities = Abilities(completions=False, logprobs=False)
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:

@@ -7,8 +7,10 @@ from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.endpoints import ENDPOINTS
-from antiphon.execution.wire.ollama.chat import OUTBOUND
+from antiphon.execution.wire.ollama.chat import DIALECT, OUTBOUND_CHAT
+from antiphon.execution.wire.ollama.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.ollama.passing import GENERATION, WHOLE
 from antiphon.execution.wire.openai.passthrough import with_model
 from antiphon.transport.client import ClientPool
@@ -30,7 +32,7 @@ class OllamaProvider:
         self.passing: dict[str, Passing] = {
             endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
         }
-        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        self.outbound = Outbound(DIALECT, OUTBOUND_CHAT if able.chat else None, OUTBOUND_EMBEDDING if able.embeddings else None)
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -43,19 +45,23 @@ class OllamaProvider:
             reasoning="effort" if able.reasoning else "",
             reasoning_back=True,
         )
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=False)
         self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         body = call.body if call.model == upstream else with_model(call.body, call.model, upstream)
-        return Prepared(self._heads[call.endpoint], body, strips_usage=False)
+        return Prepared(self._heads[call.endpoint], body)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)
 
 
 class _Plugin:
+    title = "Ollama"
+    documentation = "https://github.com/ollama/ollama/blob/main/docs/api.md"
+    url = "http://127.0.0.1:11434"
     abilities = Abilities(completions=False, audio=False, documents=False, n=False)
     models_path = "api/tags"
 

@@ -1,4 +1,9 @@
-"""Any server that speaks OpenAI's API: vendors, vLLM, SGLang, llama.cpp, Ollama, and the engines on this machine."""
+"""Any server that speaks OpenAI's API: OpenAI itself, vendors, and the engines on this machine."""
+
+import re
+from typing import Final
+
+import msgspec
 
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
@@ -6,23 +11,49 @@ from antiphon.execution.providers import Abilities, HeaderFields, Prepared, Prov
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.providers._missing_fields import MissingFields
+from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
+from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.endpoints import ENDPOINTS
+from antiphon.execution.wire.jina.rerank import OUTBOUND_RERANK
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.chat import DIALECT, OUTBOUND_CHAT
-from antiphon.execution.wire.openai.passing import GENERATION, WHOLE
+from antiphon.execution.wire.openai.embeddings import OUTBOUND_EMBEDDING
+from antiphon.execution.wire.openai.form import with_model as with_form_model
+from antiphon.execution.wire.openai.passing import GENERATION, MEDIA, WHOLE
+from antiphon.execution.wire.openai.respelling import Respeller, Spelling
+from antiphon.execution.wire.responses.passing import PASSING as RESPONSES
+from antiphon.execution.wire.responses.passing import for_server
 from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = ("chat/completions", "completions")
-_PASSING = {"chat/completions": GENERATION, "completions": GENERATION, "embeddings": WHOLE}
+_CHAT = "chat/completions"
+_PASSING = {
+    "chat/completions": GENERATION,
+    "completions": GENERATION,
+    "embeddings": WHOLE,
+    "responses": RESPONSES,
+    "rerank": WHOLE,
+    "moderations": WHOLE,
+    "images/generations": MEDIA,
+    "images/edits": MEDIA,
+    "images/variations": MEDIA,
+    "audio/speech": MEDIA,
+    "audio/transcriptions": MEDIA,
+    "audio/translations": MEDIA,
+}
+_ABILITIES = {"responses": "responses"}
+"""What an endpoint needs to be taken as it is, where that is more than to answer it in some way."""
 
 
 class OpenAIProvider:
     """A server that speaks OpenAI's API, so a call goes out as it came in but for the model's name and the usage chunk."""
 
-    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
+    def __init__(
+        self, options: ProviderOptions, wheel: DeadlineWheel, words: Words = PLAIN, fields: HeaderFields | None = None
+    ) -> None:
         self.name = options.name
         self.local = options.local
         self.secrets = options.secrets()
@@ -30,9 +61,18 @@ class OpenAIProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {
-            endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
+            endpoint: passing
+            for endpoint, passing in _PASSING.items()
+            if getattr(able, _ABILITIES.get(endpoint, ENDPOINTS[endpoint].ability))
         }
-        self.outbound = Outbound(DIALECT, OUTBOUND_CHAT if able.chat else None)
+        chat = msgspec.structs.replace(OUTBOUND_CHAT, streams_only=words.streams_only)
+        self.outbound = Outbound(
+            DIALECT,
+            chat if able.chat else None,
+            OUTBOUND_EMBEDDING if able.embeddings else None,
+            OUTBOUND_RERANK if able.rerank else None,
+        )
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=not options.local)
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -41,21 +81,39 @@ class OpenAIProvider:
             n=able.n,
             logprobs=able.logprobs,
             json_schema=able.json_schema,
-            top_k=options.local,
-            min_p=options.local,
-            repetition_penalty=options.local,
+            top_k=options.local or words.top_k,
+            min_p=options.local or words.min_p,
+            repetition_penalty=options.local or words.repetition_penalty,
+            reasoning=words.reasoning if able.reasoning else "",
+            thinkers=words.thinkers,
+            reasoning_back=words.reasoning_back,
             stream_usage=able.stream_usage,
         )
+        self._respeller = Respeller(words.spelling) if words.spelling != PLAIN.spelling else None
         self._lacking = Lacking(options.elsewhere)
-        self._missing = MissingFields(able, self._lacking) if able != Abilities() else None
+        self._missing = MissingFields(able, self._lacking)
+        self._looks_inside = self._missing.any
         self._stream_usage = able.stream_usage
-        headers = ((b"content-type", b"application/json"), *plugin.headers(options))
-        self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
+        headers = plugin.headers(options) if fields is None else fields
+        typed = ((b"content-type", b"application/json"), *headers)
+        paths = {endpoint: f"{options.base_path}/{endpoint}" for endpoint in self.passing}
+        self._heads = {endpoint: self.pool.prepare("POST", path, typed) for endpoint, path in paths.items()}
+        self._form_heads = {
+            endpoint: self.pool.prepare("POST", path, headers) for endpoint, path in paths.items() if ENDPOINTS[endpoint].forms
+        }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         body = call.body
-        if self._missing is not None:
+        if call.model_place is not None:
+            if call.model != upstream:
+                body = with_form_model(body, call.model_place, upstream)
+            return Prepared(self._form_heads[call.endpoint], body, fields=b"content-type: %b\r\n" % call.content_type)
+        if self._looks_inside:
             body = self._missing.refused(call)
+        if self._respeller is not None and call.endpoint == _CHAT:
+            body = self._respeller.respelled(body)
+        if call.endpoint == "responses":
+            body = for_server(body)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)
         strips_usage = call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED
@@ -67,8 +125,18 @@ class OpenAIProvider:
         return self._lacking.endpoint(call)
 
 
+OPENAI_HOST: Final = "api.openai.com"
+OPENAI: Final = Words(
+    Spelling({"max_tokens": "max_completion_tokens"}), reasoning="effort", thinkers=re.compile(r"o\d|gpt-(?:[5-9]|\d\d)")
+)
+"""OpenAI's own words: its newer models refuse ``max_tokens``, which its older ones know under both names."""
+
+
 class _Plugin:
-    abilities = Abilities()
+    title = "OpenAI, and all who imitate it"
+    documentation = "https://platform.openai.com/docs/api-reference"
+    url = ""
+    abilities = Abilities(moderations=True, images=True, speech=True, transcription=True)
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
@@ -76,7 +144,7 @@ class _Plugin:
         return (*options.headers, *key)
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider:
-        return OpenAIProvider(options, wheel)
+        return OpenAIProvider(options, wheel, OPENAI if options.origin.host == OPENAI_HOST else PLAIN)
 
 
 plugin = _Plugin()

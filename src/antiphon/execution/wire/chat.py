@@ -4,6 +4,7 @@ A field of one dialect that has no like in the others is kept by its name. A wri
 refuses it, unless it is among the hints, which do not change what is answered.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, Literal, Protocol
 
@@ -192,12 +193,22 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of its dialect alone that change the answer."""
     hints: dict[str, msgspec.Raw] = {}
     """Fields of its dialect alone that do not, such as ``metadata`` and ``service_tier``."""
+    echo: dict[str, msgspec.Raw] = {}
+    """Fields that an answer in the caller's dialect gives back, as they came."""
     names: Mapping[str, str] = {}
     """What its dialect calls the fields that have another name with OpenAI, for errors."""
 
     def called(self, field: str) -> str:
         """The caller's name for a field of OpenAI's."""
         return self.names.get(field, field)
+
+
+ReasoningStyle = Literal["", "effort", "budget", "adaptive", "thinking", "thinking_effort", "enable_thinking", "reasoning"]
+"""How servers are told to think. Anthropic's: its older models by a ``budget``, its newer ones ``adaptive``-ly.
+
+OpenAI's: by an ``effort``; its imitators by ``thinking`` on or off (Zhipu), and with an effort besides (``thinking_effort``,
+DeepSeek), by ``enable_thinking`` and a budget (Qwen), or by one object ``reasoning`` (OpenRouter). Empty: not at all.
+"""
 
 
 class ChatAbilities(msgspec.Struct, frozen=True):
@@ -219,11 +230,15 @@ class ChatAbilities(msgspec.Struct, frozen=True):
     repetition_penalty: bool = False
     system_anywhere: bool = False
     """Anthropic: takes system messages in the middle of a conversation; otherwise they move to its beginning."""
-    reasoning: Literal["", "effort", "budget", "adaptive"] = ""
-    """How it is told to think: OpenAI by an effort, Anthropic's older models by a budget, its newer ones adaptively."""
+    reasoning: ReasoningStyle = ""
+    """How it is told to think."""
     reasoning_back: bool = False
-    """OpenAI: takes the thinking of earlier answers back, as ``reasoning_content``."""
+    """OpenAI: takes the thinking of earlier answers back, as ``reasoning_content``, and wants that field beside calls of tools."""
     stream_usage: bool = True
+    cache_marks: bool = True
+    """Takes marks of what is worth keeping; where it does not, they are left out."""
+    thinkers: re.Pattern[str] | None = None
+    """Names of the models that can be told how to think; None where all can."""
 
 
 class Asked(Protocol):

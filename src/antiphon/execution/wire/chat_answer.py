@@ -201,8 +201,9 @@ class _Gathered:
             case ThinkingDelta():
                 self._add(Thinking, event.text)
             case ThinkingSignature():
-                if not self._pieces or self._pieces[-1][0] is not Thinking:
-                    self._pieces.append((Thinking, []))
+                last = len(self._pieces) - 1
+                if last < 0 or self._pieces[last][0] is not Thinking or last in self._signatures:
+                    self._pieces.append((Thinking, []))  # a thought that the vendor keeps to itself
                 self._signatures[len(self._pieces) - 1] = event.signature
             case RedactedThought():
                 self._pieces.append((RedactedThinking, [event.data]))

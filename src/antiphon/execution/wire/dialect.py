@@ -100,33 +100,8 @@ class OutboundChat(msgspec.Struct, frozen=True):
     read_whole: Callable[[bytes], Sequence[Event]]
     """The events of an answer in one piece. Raises UpstreamBroken where it is none."""
     framing: Framing = SSE
-
-
-class Caller(msgspec.Struct, frozen=True):
-    """How callers of a dialect hear of errors."""
-
-    name: str
-    render_error: Callable[[AntiphonError, str], tuple[int, bytes]]
-    """Status and body, of the error and the id of the request."""
-    render_refused: Callable[[AntiphonError, str], tuple[int, bytes]]
-    """The same where a server of another dialect refused: its own words are kept."""
-    error_event: Callable[[bytes], bytes]
-    """A body as the frame of a stream that nothing follows."""
-    root: str = ""
-    """Path above all that belongs to them."""
-
-
-class Endpoint(msgspec.Struct, frozen=True):
-    """What callers may ask for at one place, and in which dialect."""
-
-    path: str
-    caller: Caller
-    ability: str
-    """What a server must be able to do, by the name of the capability."""
-    chat: InboundChat | None = None
-    """How it is translated where the server's dialect is another; None where only the same dialect can answer."""
-    streams: bool = False
-    """An answer is streamed unless the caller says otherwise."""
+    streams_only: bool = False
+    """Its servers are always asked for a stream; callers who want none get what it adds up to."""
 
 
 class InboundEmbedding(msgspec.Struct, frozen=True):
@@ -169,6 +144,37 @@ class OutboundRerank(msgspec.Struct, frozen=True):
     """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
 
 
+class Caller(msgspec.Struct, frozen=True):
+    """How callers of a dialect hear of errors."""
+
+    name: str
+    render_error: Callable[[AntiphonError, str], tuple[int, bytes]]
+    """Status and body, of the error and the id of the request."""
+    render_refused: Callable[[AntiphonError, str], tuple[int, bytes]]
+    """The same where a server of another dialect refused: its own words are kept."""
+    error_event: Callable[[bytes, bytes], bytes]
+    """A body as the frame of a stream that nothing follows, and the frame that went before."""
+    root: str = ""
+    """Path above all that belongs to them."""
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """What callers may ask for at one place, and in which dialect."""
+
+    path: str
+    caller: Caller
+    ability: str
+    """What a server must be able to do, by the name of the capability."""
+    chat: InboundChat | None = None
+    """How a chat is translated where the server's dialect is another. Where nothing is, only the same dialect can answer."""
+    embedding: InboundEmbedding | None = None
+    rerank: InboundRerank | None = None
+    forms: bool = False
+    """Requests may come as forms (multipart/form-data), since they carry files."""
+    streams: bool = False
+    """An answer is streamed unless the caller says otherwise."""
+
+
 class Passing(msgspec.Struct, frozen=True):
     """How answers of one endpoint are watched that go on as they came."""
 
@@ -179,6 +185,8 @@ class Passing(msgspec.Struct, frozen=True):
     framing: Framing = SSE
     decode: Callable[[bytes], Any] | None = None
     """What ``Frame.view`` shows of a frame."""
+    any_type: bool = False
+    """An answer's type tells what it is: JSON, events, or else sounds and texts, which are not looked into."""
 
 
 class Outbound(msgspec.Struct, frozen=True):
@@ -186,3 +194,5 @@ class Outbound(msgspec.Struct, frozen=True):
 
     dialect: str
     chat: OutboundChat | None = None
+    embedding: OutboundEmbedding | None = None
+    rerank: OutboundRerank | None = None

@@ -4,31 +4,52 @@ from collections.abc import Mapping
 from typing import Final
 
 from antiphon.execution.wire.anthropic import chat as anthropic
+from antiphon.execution.wire.cohere import DIALECT as COHERES
+from antiphon.execution.wire.cohere import rerank as cohere
 from antiphon.execution.wire.dialect import Caller, Endpoint
+from antiphon.execution.wire.jina import DIALECT as JINAS
+from antiphon.execution.wire.jina import rerank as jina
 from antiphon.execution.wire.ollama import chat as ollama
+from antiphon.execution.wire.ollama.embeddings import INBOUND_EMBED, INBOUND_OLDER
 from antiphon.execution.wire.openai import chat as openai
+from antiphon.execution.wire.openai.embeddings import INBOUND_EMBEDDING
 from antiphon.execution.wire.openai.errors import render
+from antiphon.execution.wire.rerank_errors import render_error as render_rerank
+from antiphon.execution.wire.responses import chat as responses
 
-OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body: b"data: %b\n\n" % body)
+OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body, _: b"data: %b\n\n" % body)
 ANTHROPIC: Final = Caller(
     anthropic.DIALECT,
     anthropic.render_error,
     anthropic.render_error,
-    lambda body: b"event: error\ndata: %b\n\n" % body,
+    lambda body, _: b"event: error\ndata: %b\n\n" % body,
     "/v1/messages",
 )
-OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body: body + b"\n", "/api")
-CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, OLLAMA)}
+RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses")
+OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body, _: body + b"\n", "/api")
+JINA: Final = Caller(JINAS, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v1/rerank")
+COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v2/rerank")
+CALLERS: Final[Mapping[str, Caller]] = {caller.name: caller for caller in (OPENAI, ANTHROPIC, RESPONSES, OLLAMA, JINA, COHERE)}
 
 ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "chat/completions": Endpoint("/v1/chat/completions", OPENAI, "chat", openai.INBOUND_CHAT),
     "completions": Endpoint("/v1/completions", OPENAI, "completions"),
-    "embeddings": Endpoint("/v1/embeddings", OPENAI, "embeddings"),
+    "responses": Endpoint("/v1/responses", RESPONSES, "chat", responses.INBOUND_CHAT),
+    "embeddings": Endpoint("/v1/embeddings", OPENAI, "embeddings", embedding=INBOUND_EMBEDDING),
+    "rerank": Endpoint("/v1/rerank", JINA, "rerank", rerank=jina.INBOUND_RERANK),
+    "v2/rerank": Endpoint("/v2/rerank", COHERE, "rerank", rerank=cohere.INBOUND_RERANK),
+    "moderations": Endpoint("/v1/moderations", OPENAI, "moderations"),
+    "images/generations": Endpoint("/v1/images/generations", OPENAI, "images"),
+    "images/edits": Endpoint("/v1/images/edits", OPENAI, "images", forms=True),
+    "images/variations": Endpoint("/v1/images/variations", OPENAI, "images", forms=True),
+    "audio/speech": Endpoint("/v1/audio/speech", OPENAI, "speech", streams=True),
+    "audio/transcriptions": Endpoint("/v1/audio/transcriptions", OPENAI, "transcription", forms=True),
+    "audio/translations": Endpoint("/v1/audio/translations", OPENAI, "transcription", forms=True),
     "messages": Endpoint("/v1/messages", ANTHROPIC, "chat", anthropic.INBOUND_CHAT),
     "api/chat": Endpoint("/api/chat", OLLAMA, "chat", ollama.INBOUND_CHAT, streams=True),
     "api/generate": Endpoint("/api/generate", OLLAMA, "chat", ollama.INBOUND_GENERATE, streams=True),
-    "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings"),
-    "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings"),
+    "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings", embedding=INBOUND_EMBED),
+    "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings", embedding=INBOUND_OLDER),
 }
 
 

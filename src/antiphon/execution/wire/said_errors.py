@@ -1,6 +1,7 @@
 """What a server's error body says, in whatever dialect: OpenAI's, Anthropic's, Google's, or the looser ones of their imitators.
 
-Google tells a wrong key with status 400, and how long to wait inside of the body (its "AIP-193: Errors").
+Google tells a wrong key with status 400, and how long to wait inside of the body (its "AIP-193: Errors"). DashScope puts an error
+into a server-sent event even where the answer is no stream.
 """
 
 import re
@@ -10,9 +11,12 @@ import msgspec
 
 from antiphon.core.errors import UpstreamRefused
 from antiphon.execution.wire.chat_answer import Failed
-from antiphon.execution.wire.reading import UNREADABLE
+from antiphon.execution.wire.reading import UNREADABLE, encode
 from antiphon.execution.wire.statuses import status_of
+from antiphon.transport import sse
 
+_MESSAGES = ("message", "Message", "msg", "detail")
+"""What servers call it; some give a list of what is wrong, or an object, in place of words."""
 _DELAY = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,9})?)s")
 MAX_SHOWN = 2000
 """Characters of a body that is not JSON, or of a message, that are passed on."""
@@ -21,7 +25,7 @@ MAX_SHOWN = 2000
 def read_error(status: int, body: bytes) -> Failed:
     """Status, message and the vendor's name for an error that came with a body."""
     try:
-        told = msgspec.json.decode(body)
+        told = _decoded(body)
     except UNREADABLE:
         text = " ".join(body[: 4 * MAX_SHOWN].decode("utf-8", "replace").split())
         return Failed(status, _shown(status, "" if text.startswith("<") else text))
@@ -34,7 +38,7 @@ def said(error: Any, status: int) -> Failed:
         error = error[0].get("error", error[0]) if isinstance(error[0], dict) else error[0]
     if not isinstance(error, dict):
         return Failed(status, _shown(status, error if isinstance(error, str) else ""))
-    message = error.get("message", error.get("detail"))
+    message = next((error[name] for name in _MESSAGES if error.get(name)), "")
     code = error.get("code")
     if isinstance(code, int) and 400 <= code < 600:
         status = code
@@ -43,7 +47,7 @@ def said(error: Any, status: int) -> Failed:
     details = [detail for detail in given if isinstance(detail, dict)] if isinstance(given, list) else []
     if any(detail.get("reason") == "API_KEY_INVALID" for detail in details):
         status = 401
-    told = message if isinstance(message, str) else ""
+    told = message if isinstance(message, str) else encode(message).decode()
     return Failed(status, _shown(status, told), names[0] if names else "", _wait(details))
 
 
@@ -56,6 +60,15 @@ def refused(failed: Failed) -> UpstreamRefused:
 def of_refused(error: UpstreamRefused) -> Failed:
     """What the server behind an UpstreamRefused said, with the status that callers see."""
     return msgspec.structs.replace(read_error(error.status, error.body), status=status_of(error))
+
+
+def _decoded(body: bytes) -> Any:
+    """The JSON of a body, or of the first event in it. Raises one of ``UNREADABLE``."""
+    try:
+        return msgspec.json.decode(body)
+    except UNREADABLE:
+        events = sse.parse(body)
+        return msgspec.json.decode(events[0].data if events else b"")
 
 
 def _wait(details: list[dict[str, Any]]) -> float | None:

@@ -176,6 +176,13 @@ def test_what_is_too_long_is_cut_off_as_the_caller_says(given: Any, cohere_s: st
         assert written(voyage.encode_request, request)["truncation"] is others
 
 
+def test_nothing_is_cut_off_in_silence() -> None:
+    """OpenAI's servers and Jina's refuse what is too long by themselves; the others must be told."""
+    assert written(cohere.encode_request, asked())["truncate"] == "NONE"
+    assert written(voyage.encode_request, asked())["truncation"] is False
+    assert "truncate" not in written(jina.encode_request, asked())
+
+
 @WRITERS
 def test_vectors_are_asked_for_packed_where_the_caller_wants_them_so(encode: Encode) -> None:
     spelled = json.dumps(written(encode, asked(encoding_format="base64")))
@@ -204,7 +211,7 @@ def test_a_field_of_the_vendors_own_goes_on_to_it_alone() -> None:
 def test_null_asks_for_nothing() -> None:
     request = asked(dimensions=None, encoding_format=None, user=None, colour=None)
     assert request.extra == {}
-    assert written(voyage.encode_request, request) == {"model": "m", "input": ["hello"]}
+    assert written(voyage.encode_request, request) == {"model": "m", "input": ["hello"], "truncation": False}
 
 
 # -- answers

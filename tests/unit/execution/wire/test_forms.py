@@ -29,10 +29,15 @@ def test_the_model_is_found_wherever_it_stands() -> None:
         assert body[found.begin : found.end] == b"whisper"
 
 
+def place_of(body: bytes) -> tuple[int, int]:
+    found = read_form(body, TYPE)
+    return found.begin, found.end
+
+
 def test_its_name_is_exchanged_and_all_other_bytes_stay() -> None:
     for parts in ((part("model", b"whisper"), FILE), (FILE, part("model", b"whisper"))):
         body = form(*parts)
-        renamed = with_model(body, read_form(body, TYPE), "größer/whisper-large")
+        renamed = with_model(body, place_of(body), "größer/whisper-large")
         assert renamed == body.replace(b"whisper", "größer/whisper-large".encode())
         assert read_form(renamed, TYPE).model == "größer/whisper-large"
 

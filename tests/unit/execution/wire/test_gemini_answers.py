@@ -114,7 +114,7 @@ def test_a_whole_answer() -> None:
 @pytest.mark.parametrize("cut", range(1, 12))
 def test_a_stream_is_the_same_however_its_bytes_come(cut: int) -> None:
     raw = sse(*HELLO)
-    splitter, reader = gemini.OUTBOUND_CHAT.splitter(), gemini.OUTBOUND_CHAT.reader()
+    splitter, reader = gemini.OUTBOUND_CHAT.framing.splitter(), gemini.OUTBOUND_CHAT.reader()
     pieces = [raw[at : at + cut] for at in range(0, len(raw), cut)]
     events = [event for piece in pieces for event in reader.feed(splitter.feed(piece))]
     assert [*events, *reader.feed(splitter.rest()), *reader.end()] == read(*HELLO)

@@ -124,6 +124,10 @@ def test_settings_have_their_names() -> None:
     assert config(told) == {"maxOutputTokens": 100, "topK": 5, "stopSequences": ["END"]}
 
 
+def test_settings_that_ask_for_nothing_are_left_out() -> None:
+    assert config(from_openai(min_p=0, repetition_penalty=1.0, logit_bias={}, user="", n=None)) == {}
+
+
 def test_one_stop_sequence_may_stand_alone() -> None:
     assert config(from_openai(stop="x")) == {"stopSequences": ["x"]}
 
@@ -448,6 +452,8 @@ def shown(part: dict[str, Any]) -> dict[str, Any]:
     [
         ({"parallel_tool_calls": False, "tools": [FUNCTION]}, "parallel_tool_calls"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
+        ({"min_p": 0.1}, "min_p"),
+        ({"repetition_penalty": 1.1}, "repetition_penalty"),
         ({"frobnicate": 1}, "frobnicate"),
         ({"seed": 2**31}, "seed"),
         ({"stop": list("abcdef")}, "stop"),

@@ -287,6 +287,23 @@ def test_ids_that_newer_clients_send_are_kept() -> None:
     assert [(message["tool_call_id"], message["content"]) for message in told[2:]] == [("x", "c"), ("call_0", "a"), ("call_1", "b")]
 
 
+def test_calls_told_in_several_messages_of_a_stream_are_one_message() -> None:
+    said = {"role": "assistant", "content": "so"}
+    calling = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    answered = [{"role": "tool", "content": told, "tool_name": "weather"} for told in ("20°", "21°")]
+    user, call, *results, last = to_openai(messages=[*HI, calling, calling, said, *answered, said])["messages"]
+    assert [message["role"] for message in (user, call, last)] == ["user", "assistant", "assistant"]
+    assert call["content"] == last["content"] == "so"
+    assert [made["id"] for made in call["tool_calls"]] == ["call_0", "call_1"]
+    assert [(result["tool_call_id"], result["content"]) for result in results] == [("call_0", "20°"), ("call_1", "21°")]
+
+
+def test_a_call_without_a_result_gets_none_of_a_later_one() -> None:
+    calling = {"role": "assistant", "tool_calls": [CALL]}
+    told = to_openai(messages=[*HI, calling, *HI, calling, {"role": "tool", "content": "20°", "tool_name": "weather"}])["messages"]
+    assert told[-1] == {"role": "tool", "tool_call_id": "call_1", "content": "20°"}
+
+
 def test_the_ids_made_for_a_conversation_stay_the_same_as_it_grows() -> None:
     turns = [*HI, {"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "content": "20°"}]
     more = [*turns, {"role": "assistant", "content": "20"}, {"role": "user", "content": "and now?"}]

@@ -16,6 +16,7 @@ from antiphon.core.types import Usage
 from antiphon.execution.wire.cohere import embeddings as cohere_embeddings
 from antiphon.execution.wire.cohere import rerank as cohere_rerank
 from antiphon.execution.wire.embedding import EmbeddingAbilities, EmbeddingAnswer, EmbeddingRequest, vector_of
+from antiphon.execution.wire.gemini import embeddings as gemini_embeddings
 from antiphon.execution.wire.jina import embeddings as jina_embeddings
 from antiphon.execution.wire.jina import rerank as jina_rerank
 from antiphon.execution.wire.openai import embeddings as openai
@@ -62,6 +63,7 @@ Write = Callable[[EmbeddingRequest, EmbeddingAbilities], bytes]
 EMBEDDERS: dict[str, Write] = {
     "openai": openai.encode_request,
     "cohere": cohere_embeddings.encode_request,
+    "gemini": gemini_embeddings.encode_request,
     "jina": jina_embeddings.encode_request,
     "voyage": voyage_embeddings.encode_request,
 }
@@ -73,17 +75,27 @@ def json_of(value: Any) -> bytes:
 
 
 def read_as(vendor: str, value: Any, request: EmbeddingRequest) -> EmbeddingAnswer:
-    read = cohere_embeddings.read_answer if vendor == "cohere" else openai.read_answer
+    read = {"cohere": cohere_embeddings.read_answer, "gemini": gemini_embeddings.read_answer}.get(vendor, openai.read_answer)
     return read(json_of(value), request)
 
 
 def spelled(vendor: str, vectors: list[list[float]], packs: bool) -> Any:
     """The vectors in the answer of a vendor, in another order where it numbers them."""
+    if vendor == "gemini":
+        return {"embeddings": [{"values": vector} for vector in vectors], "usageMetadata": {"promptTokenCount": 3}}
     written: list[Any] = [base64.b64encode(struct.pack(f"<{len(v)}f", *v)).decode() for v in vectors] if packs else list(vectors)
     if vendor == "cohere":
         return {"embeddings": {"base64" if packs else "float": written}, "meta": {"billed_units": {"input_tokens": 3}}}
     items = [{"index": index, "embedding": vector} for index, vector in enumerate(written)]
     return {"data": items[::-1], "usage": {"total_tokens": 3}}
+
+
+def said_to(vendor: str, sent: Any) -> tuple[str, Any]:
+    """The model and the texts in a request to a vendor."""
+    if vendor == "gemini":
+        (model,) = {one["model"] for one in sent["requests"]}
+        return model.removeprefix("models/"), [one["content"]["parts"][0]["text"] for one in sent["requests"]]
+    return sent["model"], sent["texts"] if vendor == "cohere" else sent["input"]
 
 
 def sent_or_refused(write: Callable[[], bytes]) -> tuple[Any, str | None]:
@@ -102,9 +114,9 @@ def test_each_text_reaches_the_server_as_it_was_or_is_refused_by_name(asked: dic
     if refused is not None:
         assert refused in {*asked, "input"}
         return
-    texts = sent["texts"] if vendor == "cohere" else sent["input"]
+    model, texts = said_to(vendor, sent)
     assert texts == asked["input"] or texts == [asked["input"]]
-    assert sent["model"] == asked["model"]
+    assert model == asked["model"]
     assert asked.get("colour") is None or sent["colour"] == json.loads(json_of(asked["colour"]))
 
 

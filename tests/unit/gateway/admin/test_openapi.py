@@ -34,6 +34,23 @@ def test_it_describes_every_public_endpoint():
         "POST /v1/completions",
         "POST /v1/embeddings",
         "POST /v1/messages",
+        "POST /v1/rerank",
+        "POST /v2/rerank",
+        "POST /v1/moderations",
+        "POST /v1/images/generations",
+        "POST /v1/images/edits",
+        "POST /v1/images/variations",
+        "POST /v1/audio/speech",
+        "POST /v1/audio/transcriptions",
+        "POST /v1/audio/translations",
+        "POST /api/chat",
+        "POST /api/generate",
+        "POST /api/embed",
+        "POST /api/embeddings",
+        "POST /api/show",
+        "GET /api/tags",
+        "GET /api/ps",
+        "GET /api/version",
         "GET /v1/models",
         "GET /v1/models/{id}",
         "GET /health",
@@ -52,16 +69,24 @@ def test_the_reference_page_lists_the_same_endpoints():
 def test_every_example_of_a_request_is_valid_against_its_schema():
     checked = 0
     for operation in OPERATIONS.values():
-        if "requestBody" in operation:
-            content = operation["requestBody"]["content"]["application/json"]
+        if content := operation.get("requestBody", {}).get("content", {}).get("application/json"):
             assert is_valid(content["schema"]["$ref"].rpartition("/")[2], content["example"])
             checked += 1
-    assert checked == 4
+    assert checked == 14
 
 
-def test_calls_for_text_may_be_streamed():
-    for path in ("/v1/chat/completions", "/v1/completions", "/v1/messages"):
-        assert set(DESCRIPTION["paths"][path]["post"]["responses"]["200"]["content"]) == {"application/json", "text/event-stream"}
+@pytest.mark.parametrize(
+    ("path", "streamed"),
+    [
+        ("/v1/chat/completions", "text/event-stream"),
+        ("/v1/completions", "text/event-stream"),
+        ("/v1/messages", "text/event-stream"),
+        ("/api/chat", "application/x-ndjson"),
+        ("/api/generate", "application/x-ndjson"),
+    ],
+)
+def test_calls_for_text_may_be_streamed(path, streamed):
+    assert set(DESCRIPTION["paths"][path]["post"]["responses"]["200"]["content"]) == {"application/json", streamed}
 
 
 @pytest.mark.parametrize(
@@ -90,6 +115,13 @@ def test_every_field_of_ours_is_described(described, real):
         ("CompletionRequest", {"model": "m", "prompt": [1, 2, 3], "stop": ["x"]}),
         ("EmbeddingRequest", {"model": "m", "input": "a", "encoding_format": "base64"}),
         ("EmbeddingList", {"object": "list", "model": "m", "data": [], "usage": {"prompt_tokens": 1, "total_tokens": 1}}),
+        ("RerankRequest", {"model": "m", "query": "q", "documents": ["a", {"text": "b", "id": 1}], "top_n": 1}),
+        ("RerankAnswer", {"id": "r", "results": [{"index": 0, "relevance_score": 0.5, "document": {"text": "a"}}]}),
+        ("TranscriptionForm", {"model": "m", "file": "...", "response_format": "srt", "stream": True}),
+        ("OllamaChatRequest", {"model": "m", "messages": [{"role": "user", "content": "hi"}], "format": {}, "think": "low"}),
+        ("OllamaChatAnswer", {"model": "m", "created_at": "", "message": {"role": "assistant", "content": ""}, "done": False}),
+        ("OllamaGenerateRequest", {"model": "m", "prompt": "hi", "options": {"num_ctx": 1}, "keep_alive": "5m"}),
+        ("OllamaError", {"error": "no", "request_id": "r"}),
         ("ErrorAnswer", {"error": {"message": "x", "type": "server_error", "param": None, "code": None}, "request_id": "r"}),
     ],
 )

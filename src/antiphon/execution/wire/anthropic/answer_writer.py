@@ -16,7 +16,7 @@ from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic.answer_reader import STATUSES
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.said_errors import of_refused, refused
-from antiphon.execution.wire.signatures import of_call
+from antiphon.execution.wire.signatures import at_thoughts, of_call
 from antiphon.execution.wire.wrong_values import is_object
 
 _REASONS = {
@@ -184,26 +184,12 @@ def write_whole(events: Iterable[Event], model: str, request_id: str) -> tuple[i
     reason, stop = _stopped(choice.finish, declined=declined)
     body = {
         **_head(answer.began, model, request_id),
-        "content": [_block(part, cut=reason == "max_tokens") for part in _with_signatures(choice.parts)],
+        "content": [_block(part, cut=reason == "max_tokens") for part in at_thoughts(choice.parts)],
         "stop_reason": reason,
         "stop_sequence": stop,
         "usage": _usage(answer.counted),
     }
     return 200, reading.encode(body)
-
-
-def _with_signatures(parts: Iterable[neutral.AnswerPart]) -> Iterable[neutral.AnswerPart]:
-    """The parts with the signature of each call at the thought before it."""
-    told: list[neutral.AnswerPart] = []
-    for part in parts:
-        if isinstance(part, chat.ToolCall) and part.signature:
-            thought = told[-1] if told else None
-            if isinstance(thought, chat.Thinking) and not thought.signature:
-                told[-1] = chat.Thinking(thought.text, of_call(part.signature))
-            else:
-                told.append(chat.Thinking("", of_call(part.signature)))
-        told.append(part)
-    return told
 
 
 def _block(part: neutral.AnswerPart, *, cut: bool) -> dict[str, Any]:

@@ -4,7 +4,6 @@ Shapes after Anthropic's API reference, "Create a Message", and its Python SDK. 
 their message, which is the order that the API itself demands.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.reading import NULL
-from antiphon.execution.wire.signatures import for_call
+from antiphon.execution.wire.signatures import at_calls
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
 DIALECT = "anthropic"
@@ -236,22 +235,8 @@ def _of_message(read: _Message, place: str) -> list[chat.Message]:
                 remedy="put it into a user message",
                 param=f"{place}.content",
             )
-        return [chat.Message("assistant", _with_signatures(others), place=place)]
+        return [chat.Message("assistant", at_calls(others), place=place)]
     return [*messages, chat.Message("user", others, place=place)] if others or not messages else messages
-
-
-def _with_signatures(parts: Iterable[chat.Part]) -> tuple[chat.Part, ...]:
-    """The parts, each call with its signature, which its answer had at the thought before it."""
-    told: list[chat.Part] = []
-    signature = ""
-    for part in parts:
-        if isinstance(part, chat.Thinking) and (found := for_call(part.signature)):
-            signature = found
-            told += [chat.Thinking(part.text)] if part.text else []
-            continue
-        told.append(msgspec.structs.replace(part, signature=signature) if isinstance(part, chat.ToolCall) and signature else part)
-        signature = ""
-    return tuple(told)
 
 
 def _texts(read: str | list[msgspec.Raw], place: str) -> tuple[chat.Part, ...]:

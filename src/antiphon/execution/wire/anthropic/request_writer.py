@@ -83,10 +83,11 @@ def _of_answer(request: ChatRequest, abilities: ChatAbilities, length: int) -> d
         config["format"] = {"type": "json_schema", "schema": wanted.schema if wanted.schema is not None else {"type": "object"}}
     if abilities.reasoning in ("effort", "adaptive") and reasoning.effort:
         config["effort"] = "low" if reasoning.effort == "minimal" else reasoning.effort
-    return {"output_config": config or None, "thinking": _thinking(reasoning, abilities, length)}
+    return {"output_config": config or None, "thinking": thinking_field(reasoning, abilities, length)}
 
 
-def _thinking(reasoning: chat.Reasoning, abilities: ChatAbilities, length: int) -> dict[str, Any] | None:
+def thinking_field(reasoning: chat.Reasoning, abilities: ChatAbilities, length: int) -> dict[str, Any] | None:
+    """How the model is to think, for an answer of at most ``length`` tokens; None where it is not told."""
     if not abilities.reasoning or reasoning == chat.Reasoning():
         return None
     shown = {"display": reasoning.display} if reasoning.display else {}
@@ -103,7 +104,7 @@ def _of_tools(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
         return {}
     if not abilities.tools:
         raise unsupported("tools", "this model does not call tools")
-    body: dict[str, Any] = {"tools": [_tool(tool, f"tools[{place}]") for place, tool in enumerate(request.tools)]}
+    body: dict[str, Any] = {"tools": [_tool(tool, request.dialect, f"tools[{place}]") for place, tool in enumerate(request.tools)]}
     choice = request.tool_choice
     if choice is None and request.parallel_tools is None:
         return body
@@ -115,11 +116,13 @@ def _of_tools(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     return body
 
 
-def _tool(tool: chat.Tool, place: str) -> Any:
+def _tool(tool: chat.Tool, dialect: str, place: str) -> Any:
     if tool.foreign is not None:
         if tool.foreign.dialect == DIALECT:
             return tool.foreign.raw
         raise unsupported(f"{place}.type", f"this model's server has no tool of type {tool.foreign.kind[:200]}")
+    for name in tool.extra if dialect != DIALECT else ():
+        raise unsupported(f"{place}.{name}", "this model's server does not know it")
     told: dict[str, Any] = {"name": tool.name, "description": tool.description or None, "input_schema": _typed(tool.schema)}
     told |= {"strict": tool.strict, **_mark(tool.cache), **tool.extra}
     return {name: value for name, value in told.items() if value is not None}

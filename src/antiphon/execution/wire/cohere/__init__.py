@@ -1,1 +1,5 @@
 """Cohere's dialect: embeddings and ranking."""
+
+from typing import Final
+
+DIALECT: Final = "cohere"

@@ -1,4 +1,7 @@
-"""Cohere's embeddings endpoint, version 2, asked in place of OpenAI's."""
+"""Cohere's embeddings endpoint, version 2, asked in place of OpenAI's.
+
+It would cut off a text that is too long in silence, so it is told to refuse one unless the caller allows the cut.
+"""
 
 from typing import Any, Final
 
@@ -7,7 +10,9 @@ import msgspec
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat import own_fields, unsupported
+from antiphon.execution.wire.cohere import DIALECT
 from antiphon.execution.wire.cohere.billing import meta_of, usage_of
+from antiphon.execution.wire.dialect import OutboundEmbedding
 from antiphon.execution.wire.embedding import (
     EmbeddingAbilities,
     EmbeddingAnswer,
@@ -21,7 +26,6 @@ from antiphon.execution.wire.embedding import (
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import refused, said
 
-DIALECT: Final = "cohere"
 ENDPOINT: Final = "Cohere's embeddings endpoint"
 OWN: Final = frozenset({"max_tokens", "priority"})
 """Fields of its own that callers of any dialect may give."""
@@ -60,7 +64,7 @@ def encode_request(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> 
         "input_type": UNSAID if request.task is None else _TASKS[request.task],
         "embedding_types": [request.encoding],
         "output_dimension": dimensions_of(request, abilities),
-        "truncate": None if request.truncate is None else request.truncate.upper(),
+        "truncate": (request.truncate or "none").upper(),
         **own_fields(request, DIALECT, OWN),
     }
     return reading.encode({name: value for name, value in told.items() if value is not None})
@@ -76,3 +80,6 @@ def read_answer(body: bytes, request: EmbeddingRequest) -> EmbeddingAnswer:
         raise UpstreamBroken(f"the model's server sent what is no answer of {ENDPOINT}: it has no embeddings")
     found = told.base64 if told.base64 is not None else told.float or []
     return EmbeddingAnswer(one_each([vector_of(raw) for raw in found], request), usage_of(meta_of(answer.meta)))
+
+
+OUTBOUND_EMBEDDING: Final = OutboundEmbedding("embed", encode_request, read_answer)

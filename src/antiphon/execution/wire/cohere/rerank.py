@@ -4,10 +4,13 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.core.errors import UpstreamRefused
+from antiphon.core.types import Usage
 from antiphon.execution.wire import reading, rerank_shape
 from antiphon.execution.wire.chat import own_fields, unsupported
+from antiphon.execution.wire.cohere import DIALECT
 from antiphon.execution.wire.cohere.billing import count, meta_of, usage_of
-from antiphon.execution.wire.cohere.embeddings import DIALECT
+from antiphon.execution.wire.dialect import InboundRerank, OutboundRerank, Passing
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.rerank import Ranked, RerankAnswer, RerankRequest, best_first
 from antiphon.execution.wire.said_errors import refused, said
@@ -20,12 +23,18 @@ class _Result(msgspec.Struct):
     relevance_score: float
 
 
-class _Answer(msgspec.Struct):
-    results: list[_Result] = []
+class _Passed(msgspec.Struct):
+    """An answer as far as a gateway looks into it."""
+
     meta: msgspec.Raw = NULL
+
+
+class _Answer(_Passed):
+    results: list[_Result] = []
     message: Any = None
 
 
+_decode_passed = msgspec.json.Decoder(_Passed).decode
 _decode_answer = msgspec.json.Decoder(_Answer).decode
 
 
@@ -59,6 +68,12 @@ def encode_request(request: RerankRequest) -> bytes:
     return reading.encode({name: value for name, value in told.items() if value is not None})
 
 
+def read_passed(body: bytes) -> tuple[Usage | None, UpstreamRefused | None]:
+    """Usage and failure of an answer that goes on as it came. Raises one of ``reading.UNREADABLE``."""
+    answer = _decode_passed(body)
+    return usage_of(meta_of(answer.meta)), None
+
+
 def read_answer(body: bytes, request: RerankRequest) -> RerankAnswer:
     """Raises UpstreamBroken where this is no answer to the request, UpstreamRefused where it tells an error."""
     answer = reading.decode_answer(_decode_answer, body, ENDPOINT)
@@ -68,3 +83,8 @@ def read_answer(body: bytes, request: RerankRequest) -> RerankAnswer:
     units = meta.billed_units.search_units if meta.billed_units is not None else None
     found = [Ranked(result.index, result.relevance_score) for result in answer.results]
     return RerankAnswer(best_first(found, request), usage_of(meta), None if units is None else count(units))
+
+
+INBOUND_RERANK: Final = InboundRerank(decode_request, write_answer)
+OUTBOUND_RERANK: Final = OutboundRerank("rerank", encode_request, read_answer)
+PASSING: Final = Passing(read_passed)

@@ -8,7 +8,7 @@ import msgspec
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.gemini.turns import DIALECT
+from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.reading import NULL, encode
 from antiphon.execution.wire.signatures import marked
 from antiphon.execution.wire.wrong_values import is_object

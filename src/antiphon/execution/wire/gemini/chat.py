@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from antiphon.execution.wire.dialect import Outbound, OutboundChat
+from antiphon.execution.wire.dialect import OutboundChat
 from antiphon.execution.wire.gemini.answer_reader import AnswerReader, read_whole
+from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.gemini.request_writer import encode_request
-from antiphon.execution.wire.gemini.turns import DIALECT
 
-__all__ = ["DIALECT", "OUTBOUND", "OUTBOUND_CHAT", "AnswerReader", "encode_request", "read_whole"]
+__all__ = ["DIALECT", "OUTBOUND_CHAT", "AnswerReader", "encode_request", "read_whole"]
 
 OUTBOUND_CHAT: Final = OutboundChat("generateContent", encode_request, AnswerReader, read_whole)
 """``generateContent`` stands for ``streamGenerateContent`` too: the provider chooses by whether the call is streamed."""
-OUTBOUND: Final = Outbound(DIALECT, OUTBOUND_CHAT)

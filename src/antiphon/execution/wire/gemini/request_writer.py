@@ -13,8 +13,9 @@ import msgspec
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
+from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.gemini.thinking import thinking_config
-from antiphon.execution.wire.gemini.turns import DIALECT, turns_of
+from antiphon.execution.wire.gemini.turns import turns_of
 
 MAX_STOPS: Final = 5
 """Stop sequences that the API takes."""
@@ -70,6 +71,9 @@ def _refuse(request: ChatRequest, abilities: ChatAbilities) -> None:
         raise unsupported("max_tokens", "this model's server has no way to answer nothing", "give at least 1")
     if request.n not in (None, 1) and not abilities.n:
         raise unsupported("n", "this model gives one answer at a time", "leave it out, or ask several times")
+    for name, asked in (("min_p", request.min_p), ("repetition_penalty", request.repetition_penalty not in (None, 1))):
+        if asked:
+            raise unsupported(name, "this model is behind an API that has nothing like it")
     for name, asked in (("logprobs", request.logprobs), ("top_logprobs", request.top_logprobs)):
         if asked and not abilities.logprobs:
             raise unsupported(name, "this model does not tell them")

@@ -13,9 +13,9 @@ import msgspec
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
+from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.signatures import unmarked
 
-DIALECT: Final = "gemini"
 NO_SIGNATURE: Final = "skip_thought_signature_validator"
 """What stands for the signature of a call that another vendor's model made, or whose caller lost it.
 

@@ -1,1 +1,5 @@
 """Jina's dialect: embeddings and ranking."""
+
+from typing import Final
+
+DIALECT: Final = "jina"

@@ -4,12 +4,13 @@ from typing import Final
 
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat import own_fields, unsupported
+from antiphon.execution.wire.dialect import OutboundEmbedding
 from antiphon.execution.wire.embedding import EmbeddingAbilities, EmbeddingRequest, Task, dimensions_of, texts_of
+from antiphon.execution.wire.jina import DIALECT
 from antiphon.execution.wire.openai.embeddings import read_answer
 
-__all__ = ["DIALECT", "encode_request", "read_answer"]
+__all__ = ["OUTBOUND_EMBEDDING", "encode_request", "read_answer"]
 
-DIALECT: Final = "jina"
 OWN: Final = frozenset({"late_chunking", "normalized"})
 """Fields of its own that callers of any dialect may give."""
 _TASKS: Final[dict[Task, str]] = {
@@ -39,3 +40,6 @@ def encode_request(request: EmbeddingRequest, abilities: EmbeddingAbilities) -> 
         **own_fields(request, DIALECT, OWN),
     }
     return reading.encode({name: value for name, value in told.items() if value is not None})
+
+
+OUTBOUND_EMBEDDING: Final = OutboundEmbedding("embeddings", encode_request, read_answer)

@@ -4,9 +4,12 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.core.errors import UpstreamRefused
+from antiphon.core.types import Usage
 from antiphon.execution.wire import reading, rerank_shape
 from antiphon.execution.wire.chat import own_fields, unsupported
-from antiphon.execution.wire.jina.embeddings import DIALECT
+from antiphon.execution.wire.dialect import InboundRerank, OutboundRerank, Passing
+from antiphon.execution.wire.jina import DIALECT
 from antiphon.execution.wire.openai.embeddings import usage_of
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.rerank import Ranked, RerankAnswer, RerankRequest, best_first
@@ -20,13 +23,19 @@ class _Result(msgspec.Struct):
     relevance_score: float
 
 
-class _Answer(msgspec.Struct):
-    results: list[_Result] = []
+class _Passed(msgspec.Struct):
+    """An answer as far as a gateway looks into it."""
+
     usage: msgspec.Raw = NULL
     error: Any = None
     detail: Any = None
 
 
+class _Answer(_Passed):
+    results: list[_Result] = []
+
+
+_decode_passed = msgspec.json.Decoder(_Passed).decode
 _decode_answer = msgspec.json.Decoder(_Answer).decode
 
 
@@ -60,6 +69,13 @@ def encode_request(request: RerankRequest) -> bytes:
     return reading.encode({name: value for name, value in told.items() if value is not None})
 
 
+def read_passed(body: bytes) -> tuple[Usage | None, UpstreamRefused | None]:
+    """Usage and failure of an answer that goes on as it came. Raises one of ``reading.UNREADABLE``."""
+    answer = _decode_passed(body)
+    error = answer.error if answer.error is not None else answer.detail
+    return usage_of(answer.usage), refused(said(error, 502)) if error is not None else None
+
+
 def read_answer(body: bytes, request: RerankRequest) -> RerankAnswer:
     """Raises UpstreamBroken where this is no answer to the request, UpstreamRefused where it tells an error."""
     answer = reading.decode_answer(_decode_answer, body, ENDPOINT)
@@ -68,3 +84,8 @@ def read_answer(body: bytes, request: RerankRequest) -> RerankAnswer:
         raise refused(said(error, 502))
     found = [Ranked(result.index, result.relevance_score) for result in answer.results]
     return RerankAnswer(best_first(found, request), usage_of(answer.usage))
+
+
+INBOUND_RERANK: Final = InboundRerank(decode_request, write_answer)
+OUTBOUND_RERANK: Final = OutboundRerank("rerank", encode_request, read_answer)
+PASSING: Final = Passing(read_passed)

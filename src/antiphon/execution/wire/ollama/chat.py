@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from antiphon.execution.wire.dialect import InboundChat, Outbound, OutboundChat
+from antiphon.execution.wire.dialect import InboundChat, OutboundChat
 from antiphon.execution.wire.ollama.answer_reader import AnswerReader, read_whole
 from antiphon.execution.wire.ollama.answer_writer import (
     AnswerWriter,
@@ -19,13 +19,11 @@ from antiphon.execution.wire.said_errors import read_error
 INBOUND_CHAT: Final = InboundChat(decode_request, AnswerWriter, write_whole, FRAMING.content_type)
 INBOUND_GENERATE: Final = InboundChat(decode_generate_request, GeneratedWriter, write_whole_generated, FRAMING.content_type)
 OUTBOUND_CHAT: Final = OutboundChat("api/chat", encode_request, AnswerReader, read_whole, FRAMING)
-OUTBOUND: Final = Outbound(DIALECT, OUTBOUND_CHAT)
 
 __all__ = [
     "DIALECT",
     "INBOUND_CHAT",
     "INBOUND_GENERATE",
-    "OUTBOUND",
     "OUTBOUND_CHAT",
     "AnswerReader",
     "AnswerWriter",

@@ -4,13 +4,15 @@ Shapes after Ollama's API documentation and its Python client. Three things are 
 open:
 
 * calls of tools have no id and results name the tool alone, so ids are made, the same for the same conversation, and each
-  result goes to the oldest call of its name that waits for one;
+  result goes to the oldest call of its name that waits for one; calls that a stream told in several messages, and that stand so
+  in the history, become one message, for results follow right behind all calls elsewhere;
 * images have no media type, so it is told by their first bytes;
 * what other dialects take by itself is grouped under ``options`` (see there).
 """
 
 import binascii
 from base64 import b64decode
+from collections.abc import Iterable
 
 import msgspec
 
@@ -110,7 +112,7 @@ def decode_request(body: bytes) -> chat.ChatRequest:
             param="messages",
         )
     calls = _Calls(read.messages)
-    messages = tuple(_message(message, f"messages[{at}]", calls) for at, message in enumerate(read.messages))
+    messages = _joined(_message(message, f"messages[{at}]", calls) for at, message in enumerate(read.messages))
     tools = tuple(_tool(tool, f"tools[{at}]") for at, tool in enumerate(read.tools or ()))
     return _request(read, body, messages, tools)
 
@@ -218,13 +220,17 @@ class _Calls:
         self._made = 0
         self._waiting: list[tuple[str, str]] = []
         """Ids and names of those that no result came for yet."""
+        self._over = False
 
-    def begin(self) -> None:
-        """A message with new calls comes; whatever waited waits no longer."""
-        self._waiting.clear()
+    def end(self) -> None:
+        """Another than the model speaks: the next call begins a new round, in which whatever waited waits no longer."""
+        self._over = True
 
     def called(self, read: _Call) -> str:
         """The id of a call."""
+        if self._over:
+            self._waiting.clear()
+            self._over = False
         identity = read.id
         while not identity:
             made = f"call_{self._made}"
@@ -254,6 +260,8 @@ def _message(read: _Message, place: str, calls: _Calls) -> chat.Message:
         path = f"{place}.tool_calls"
         raise InvalidRequest(f"`{path}` stands in a message of role {read.role[:200]}", remedy="leave it out", param=path)
     shown: tuple[chat.Image | chat.Text, ...] = (*_images(read.images, f"{place}.images"), *_texts(read.content))
+    if read.role != "assistant":
+        calls.end()
     match read.role:
         case "assistant":
             thoughts = (chat.Thinking(read.thinking),) if read.thinking else ()
@@ -265,9 +273,20 @@ def _message(read: _Message, place: str, calls: _Calls) -> chat.Message:
     raise one_of(f"{place}.role", read.role, "system, user, assistant, tool")
 
 
+def _joined(messages: Iterable[chat.Message]) -> tuple[chat.Message, ...]:
+    """The messages, those of an assistant that go on calling tools made one."""
+    joined: list[chat.Message] = []
+    for message in messages:
+        last = joined[-1] if joined else None
+        calls = last is not None and any(isinstance(part, chat.ToolCall) for part in last.parts)
+        if last is not None and calls and message.role == "assistant":
+            joined[-1] = chat.Message("assistant", (*last.parts, *message.parts), place=last.place)
+        else:
+            joined.append(message)
+    return tuple(joined)
+
+
 def _called(read: _Message, place: str, calls: _Calls) -> list[chat.ToolCall]:
-    if read.tool_calls:
-        calls.begin()
     parts: list[chat.ToolCall] = []
     for at, call in enumerate(read.tool_calls or ()):
         raw = call.function.arguments

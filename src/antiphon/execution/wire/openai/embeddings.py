@@ -12,6 +12,7 @@ from antiphon.core.errors import InvalidRequest
 from antiphon.core.types import Usage
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat import own_fields, unsupported
+from antiphon.execution.wire.dialect import InboundEmbedding, OutboundEmbedding
 from antiphon.execution.wire.embedding import (
     EmbeddingAbilities,
     EmbeddingAnswer,
@@ -211,3 +212,7 @@ def usage_of(raw: msgspec.Raw) -> Usage | None:
     if usage is not None and not usage.prompt_tokens:
         return msgspec.structs.replace(usage, prompt_tokens=max(0, usage.total_tokens - usage.completion_tokens))
     return usage
+
+
+INBOUND_EMBEDDING: Final = InboundEmbedding(decode_request, write_answer)
+OUTBOUND_EMBEDDING: Final = OutboundEmbedding("embeddings", encode_request, read_answer)

@@ -57,6 +57,10 @@ class UsageFields(msgspec.Struct, gc=False):
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     total_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    """Moonshot's, for what others tell among the details."""
+    prompt_cache_hit_tokens: Count | None = None
+    """DeepSeek's, for the same."""
     prompt_tokens_details: _PromptDetails | None = None
     completion_tokens_details: _CompletionDetails | None = None
 

@@ -22,7 +22,7 @@ _LOOKED_INTO: Final = frozenset((b"model", b"stream", b"api_base", b"base_url"))
 _TRUE: Final = frozenset((b"true", b"1", b"yes", b"on"))
 _REMEDY: Final = "send multipart/form-data, as OpenAI's clients do"
 
-_silent = logging.Logger("antiphon.forms")  # no child of the root: what a caller sends wrong is told to the caller alone
+_silent = logging.getLogger(f"{__name__}.parser")  # what a caller sends wrong is told to the caller alone
 _silent.disabled = True
 
 
@@ -69,9 +69,10 @@ def read_form(body: bytes, content_type: bytes) -> Form:
     return Form(model, begin, end, stream is not None and body[slice(*stream)].strip().lower() in _TRUE)
 
 
-def with_model(body: bytes, form: Form, wanted: str) -> bytes:
-    """``body`` with the model's name exchanged; all other bytes stay as they are."""
-    return b"".join((memoryview(body)[: form.begin], wanted.encode(), memoryview(body)[form.end :]))
+def with_model(body: bytes, place: tuple[int, int], wanted: str) -> bytes:
+    """``body`` with the model's name, which stands at ``place``, exchanged; all other bytes stay as they are."""
+    whole = memoryview(body)
+    return b"".join((whole[: place[0]], wanted.encode(), whole[place[1] :]))
 
 
 class _Fields:

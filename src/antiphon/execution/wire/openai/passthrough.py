@@ -96,7 +96,7 @@ def usage_from(found: UsageFields | None) -> Usage | None:
         prompt,
         completion,
         found.total_tokens or prompt + completion,
-        (prompt_details.cached_tokens or 0) if prompt_details else 0,
+        (prompt_details and prompt_details.cached_tokens) or found.prompt_cache_hit_tokens or found.cached_tokens or 0,
         (completion_details.reasoning_tokens or 0) if completion_details else 0,
     )
 

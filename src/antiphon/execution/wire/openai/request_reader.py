@@ -1,17 +1,17 @@
 """A request of OpenAI's chat endpoint, read into the form that belongs to no vendor.
 
-What OpenAI does not know but its imitators do is taken too: ``top_k``, ``min_p``, ``repetition_penalty``, ``reasoning_content`` and
-``thinking_blocks`` of earlier answers, the signatures of their calls (Google's ``extra_content``), and marks of what is to be cached
-(``cache_control``).
+What OpenAI does not know but its imitators do is taken too: ``top_k``, ``min_p``, ``repetition_penalty``, ``reasoning_content``
+and ``thinking_blocks`` of earlier answers, the signatures of their calls (Google's ``extra_content``), and marks of what is to be
+cached (``cache_control``).
 """
 
-import re
 from typing import Any, Literal
 
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire.data_url import read_data_url
 from antiphon.execution.wire.openai.extra_content import signature_in
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
@@ -31,7 +31,6 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "modalities": (["text"], []),
 }
 """Values that ask for nothing; ``null`` always does."""
-_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]*)*;base64,")
 
 
 class _Options(msgspec.Struct):
@@ -359,7 +358,7 @@ def _part(read: _Part, path: str) -> chat.Part:
             return chat.Refusal(text)
         case _Part(type="image_url", image_url=str() | _ImageURL() as image):
             url, detail = (image, "") if isinstance(image, str) else (image.url, image.detail or "")
-            kind, data = _of_data_url(url)
+            kind, data = read_data_url(url)
             return chat.Image(url="" if data else url, data=data, media_type=kind, detail=detail, cache=cache)
         case _Part(type="input_audio", input_audio=_Audio() as audio):
             return chat.Audio(audio.data, audio.format)
@@ -368,7 +367,7 @@ def _part(read: _Part, path: str) -> chat.Part:
                 return chat.Foreign(
                     DIALECT, "file", msgspec.Raw(reading.encode({"type": "file", "file": {"file_id": file.file_id}}))
                 )
-            kind, data = _of_data_url(file.file_data or "")
+            kind, data = read_data_url(file.file_data or "")
             if not data:
                 raise InvalidRequest(
                     f"`{path}.file.file_data` is not a data URL",
@@ -379,12 +378,6 @@ def _part(read: _Part, path: str) -> chat.Part:
     if read.type in ("text", "refusal", "image_url", "input_audio", "file"):
         raise missing(f"{path}.{read.type}")
     raise one_of(f"{path}.type", read.type, "text, image_url, input_audio, file, refusal")
-
-
-def _of_data_url(url: str) -> tuple[str, str]:
-    """Media type and base64 of a data URL; both empty for any other address."""
-    found = _DATA_URL.match(url)
-    return (found[1] or "text/plain", url[found.end() :]) if found else ("", "")
 
 
 def _lifetime(mark: _Cache | None) -> str:

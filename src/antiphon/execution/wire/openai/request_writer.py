@@ -11,6 +11,10 @@ from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.openai.request_reader import DIALECT
 
+_BUDGETS = {"minimal": 1024, "low": 4096, "medium": 16384}
+"""Tokens for those who measure thinking by them (Model Studio's documentation, ``reasoning_effort``); more effort has no bound."""
+_KIN = "responses"
+"""OpenAI's other dialect, whose hints are named as they are here."""
 _SCHEMA_NAME = "answer"
 """OpenAI wants a name for the schema of an answer; others have none."""
 
@@ -18,9 +22,9 @@ _SCHEMA_NAME = "answer"
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/v1/chat/completions``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
     body: dict[str, Any] = {"model": request.model, "messages": _messages(request, abilities)}
-    body.update(_of_tools(request, abilities))
-    body.update(_of_sampling(request, abilities))
-    body.update(_of_answer(request, abilities))
+    body.update(tool_fields(request, abilities))
+    body.update(sampling_fields(request, abilities))
+    body.update(answer_fields(request, abilities))
     if request.user:
         body["user"] = request.user
     if request.stream:
@@ -28,10 +32,13 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
         if request.wants_usage and abilities.stream_usage:
             body["stream_options"] = {"include_usage": True}
     body.update(chat.own_fields(request, DIALECT))
+    if request.dialect == _KIN:
+        body.update(request.hints)
     return reading.encode(body)
 
 
-def _of_sampling(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+def sampling_fields(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    """How long the answer may be and how it is chosen."""
     for name, asked, able in (
         ("top_k", request.top_k is not None, abilities.top_k),
         ("min_p", bool(request.min_p), abilities.min_p),
@@ -59,7 +66,8 @@ def _of_sampling(request: ChatRequest, abilities: ChatAbilities) -> dict[str, An
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _of_answer(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+def answer_fields(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    """What the answer must hold and keep to, and how much is thought before."""
     body: dict[str, Any] = {}
     if request.logprobs or request.top_logprobs:
         if not abilities.logprobs:
@@ -69,10 +77,7 @@ def _of_answer(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]
             body["top_logprobs"] = request.top_logprobs
     if request.response_format is not None:
         body["response_format"] = _format(request.response_format, abilities)
-    effort = _effort(request.reasoning)
-    if effort and abilities.reasoning:
-        body["reasoning_effort"] = effort
-    return body
+    return {**body, **_reasoning(request, abilities)}
 
 
 def _format(wanted: chat.ResponseFormat, abilities: ChatAbilities) -> dict[str, Any]:
@@ -85,10 +90,33 @@ def _format(wanted: chat.ResponseFormat, abilities: ChatAbilities) -> dict[str, 
     return {"type": "json_schema", "json_schema": schema}
 
 
-def _effort(reasoning: chat.Reasoning | None) -> str:
+def _reasoning(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    """How much to think, as the server wants to be told; nothing where the model's own measure is right."""
+    reasoning = request.reasoning
+    if reasoning is None or reasoning == chat.Reasoning():
+        return {}
+    if abilities.thinkers is not None and not abilities.thinkers.match(request.model):
+        return {}
+    thinks, effort = reasoning.mode != "disabled", _effort(reasoning)
+    match abilities.reasoning:
+        case "":
+            return {}
+        case "thinking":
+            return {"thinking": {"type": "enabled" if thinks else "disabled"}}
+        case "thinking_effort":
+            told: dict[str, Any] = {"thinking": {"type": "enabled" if thinks else "disabled"}}
+            return {**told, "reasoning_effort": effort} if thinks and effort else told
+        case "enable_thinking":
+            budget = reasoning.budget if reasoning.budget is not None else _BUDGETS.get(reasoning.effort)
+            return {"enable_thinking": thinks, **({"thinking_budget": budget} if thinks and budget is not None else {})}
+        case "reasoning":
+            measure = {"max_tokens": reasoning.budget} if reasoning.budget is not None else {"effort": effort}
+            return {"reasoning": {"enabled": thinks} if not thinks or not effort else measure}
+    return {"reasoning_effort": effort} if effort else {}
+
+
+def _effort(reasoning: chat.Reasoning) -> str:
     """OpenAI's word for how much to think; empty where the model's own measure is right."""
-    if reasoning is None:
-        return ""
     if reasoning.mode == "disabled":
         return "none"
     if reasoning.effort or reasoning.budget is None:
@@ -96,7 +124,8 @@ def _effort(reasoning: chat.Reasoning | None) -> str:
     return "low" if reasoning.budget <= 2048 else "medium" if reasoning.budget <= 8192 else "high"
 
 
-def _of_tools(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+def tool_fields(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    """What may be called."""
     if not request.tools:
         return {}
     if not abilities.tools:
@@ -177,7 +206,7 @@ def _assistant(message: chat.Message, abilities: ChatAbilities) -> dict[str, Any
         body["name"] = message.name
     if calls:
         body["tool_calls"] = calls
-    if thoughts and abilities.reasoning_back:
+    if abilities.reasoning_back and (thoughts or calls):
         body["reasoning_content"] = "".join(thoughts)
     return body
 

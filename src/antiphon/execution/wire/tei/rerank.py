@@ -6,9 +6,10 @@ import msgspec
 
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat import own_fields, unsupported
+from antiphon.execution.wire.dialect import OutboundRerank
 from antiphon.execution.wire.rerank import Ranked, RerankAnswer, RerankRequest, best_first
+from antiphon.execution.wire.tei import DIALECT
 
-DIALECT: Final = "tei"
 ENDPOINT: Final = "the ranking endpoint of text-embeddings-inference"
 OWN: Final = frozenset({"raw_scores", "truncation_direction"})
 """Fields of its own that callers of any dialect may give."""
@@ -39,3 +40,6 @@ def read_answer(body: bytes, request: RerankRequest) -> RerankAnswer:
     """Raises UpstreamBroken where this is no answer to the request. It tells no usage."""
     found = reading.decode_answer(_decode_answer, body, ENDPOINT)
     return RerankAnswer(best_first([Ranked(result.index, result.score) for result in found], request))
+
+
+OUTBOUND_RERANK: Final = OutboundRerank("rerank", encode_request, read_answer)

@@ -1,1 +1,5 @@
 """Voyage's dialect: embeddings and ranking."""
+
+from typing import Final
+
+DIALECT: Final = "voyage"

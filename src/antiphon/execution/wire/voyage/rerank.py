@@ -6,11 +6,12 @@ import msgspec
 
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat import own_fields, unsupported
+from antiphon.execution.wire.dialect import OutboundRerank
 from antiphon.execution.wire.openai.embeddings import usage_of
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.rerank import Ranked, RerankAnswer, RerankRequest, best_first
 from antiphon.execution.wire.said_errors import refused, said
-from antiphon.execution.wire.voyage.embeddings import DIALECT
+from antiphon.execution.wire.voyage import DIALECT
 
 ENDPOINT: Final = "Voyage's ranking endpoint"
 
@@ -51,3 +52,6 @@ def read_answer(body: bytes, request: RerankRequest) -> RerankAnswer:
         raise refused(said(answer.detail, 502))
     found = [Ranked(result.index, result.relevance_score) for result in answer.data]
     return RerankAnswer(best_first(found, request), usage_of(answer.usage))
+
+
+OUTBOUND_RERANK: Final = OutboundRerank("rerank", encode_request, read_answer)

@@ -171,7 +171,9 @@ class ModelObject(msgspec.Struct, frozen=True):
     id: str
     created: UnixTime
     owned_by: Annotated[str, Meta(description="The provider; `antiphon` for what runs on this machine.")]
-    kind: Annotated[str, Meta(description="`chat` or `embedding`; an addition of Antiphon's.")]
+    kind: Annotated[
+        str, Meta(description="What it does: `chat`, `embedding`, `rerank`, `image` and others; an addition of Antiphon's.")
+    ]
     object: Literal["model"] = "model"
 
 

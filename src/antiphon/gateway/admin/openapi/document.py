@@ -8,18 +8,19 @@ import msgspec
 from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
-from antiphon.gateway.admin.openapi import answers, anthropic, requests
+from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, retrieval
+from antiphon.gateway.ollama import catalogue
 
 Json = dict[str, Any]
 """A part of the document. OpenAPI defines its shape, so no types of ours stand between."""
 
 INFO = """\
-One endpoint in front of every language model that a team has, in the dialects of OpenAI and Anthropic: point an OpenAI client at
-`/v1` of this server, or an Anthropic client at its root.
+One endpoint in front of every language model that a team has, in the dialects of OpenAI, Anthropic and Ollama: point an OpenAI
+client at `/v1` of this server, an Anthropic or Ollama client at its root. Cohere's client, at its root too, ranks documents.
 
-Errors have one shape everywhere but in Anthropic's endpoint, which has that of its dialect, and each answer to a call carries its
-request id in the header `x-request-id`. Where the operator has configured keys, send one as `Authorization: Bearer KEY` or, as
-Anthropic's clients do, as `x-api-key: KEY`.
+Errors have one shape everywhere but in the endpoints of Anthropic, Ollama and Cohere, which have their own. Each answer
+to a call carries its request id in the header `x-request-id`. Where the operator has configured keys, send one as
+`Authorization: Bearer KEY` or, as Anthropic's clients do, as `x-api-key: KEY`.
 """
 
 MODEL = "smollm2-135m-instruct"
@@ -31,6 +32,34 @@ TYPES = (
     anthropic.MessagesRequest,
     anthropic.MessageAnswer,
     anthropic.MessageEvent,
+    retrieval.RerankRequest,
+    retrieval.RerankAnswer,
+    retrieval.RerankError,
+    media.ModerationRequest,
+    media.ModerationAnswer,
+    media.ImageRequest,
+    media.ImageEditForm,
+    media.ImageVariationForm,
+    media.ImagesAnswer,
+    media.MediaEvent,
+    media.SpeechRequest,
+    media.TranscriptionForm,
+    media.TranslationForm,
+    media.Transcription,
+    ollama.OllamaChatRequest,
+    ollama.OllamaGenerateRequest,
+    ollama.OllamaEmbedRequest,
+    ollama.OllamaEmbeddingsRequest,
+    ollama.OllamaShowRequest,
+    ollama.OllamaChatAnswer,
+    ollama.OllamaGenerateAnswer,
+    ollama.OllamaEmbedAnswer,
+    ollama.OllamaEmbeddingsAnswer,
+    ollama.OllamaError,
+    catalogue.OllamaModels,
+    catalogue.OllamaRunning,
+    catalogue.OllamaShown,
+    catalogue.OllamaVersion,
     answers.ChatCompletion,
     answers.ChatCompletionChunk,
     answers.Completion,
@@ -59,6 +88,9 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 ADMIN = (401, 503)
 LOOK_UP = (401, 404)
 CALL = tuple(ERRORS)
+OLLAMA = "Ollama"
+RANKING = "Rerank"
+"""What the names of errors in Ollama's shape begin with."""
 
 
 def document() -> bytes:
@@ -77,13 +109,17 @@ def document() -> bytes:
             "servers": [{"url": "/", "description": "This server"}],
             "security": [{"key": []}, {}],
             "tags": [
-                {"name": "Models", "description": "Calls to models, in the dialects of OpenAI and Anthropic."},
+                {"name": "Models", "description": "Calls to models, in the dialects of OpenAI, Anthropic and Ollama."},
                 {"name": "Operations", "description": "For those who run the server."},
             ],
-            "paths": _model_paths() | _operation_paths(),
+            "paths": _model_paths() | _ollama_paths() | _ranking_paths() | _media_paths() | _operation_paths(),
             "components": {
                 "schemas": schemas,
-                "responses": {name: _error(description) for name, description in ERRORS.values()},
+                "responses": {
+                    f"{shape}{name}": _error(description, schema)
+                    for shape, schema in (("", "ErrorAnswer"), (OLLAMA, "OllamaError"), (RANKING, "RerankError"))
+                    for name, description in ERRORS.values()
+                },
                 "securitySchemes": {
                     "key": {
                         "type": "http",
@@ -134,6 +170,88 @@ def _model_paths() -> Json:
     }
 
 
+def _ranking_paths() -> Json:
+    documents = {"model": "rerank-v3.5", "query": "the sea", "documents": ["a red rose", "the blue ocean"], "top_n": 1}
+    return {
+        f"/{version}/rerank": {
+            "post": _call(operation, f"Put documents in order, as {whose} clients ask for it", "RerankRequest", documents)
+            | _answers(_json("RerankAnswer"), CALL, RANKING)
+        }
+        for version, operation, whose in (("v1", "rerank", "Jina's"), ("v2", "rerankV2", "Cohere's"))
+    }
+
+
+def _media_paths() -> Json:
+    said = {"model": "tts-1", "input": "Good morning.", "voice": "alloy"}
+    sound = {"audio/*": {"schema": {"type": "string", "contentMediaType": "audio/mpeg"}}}
+    events = {"text/event-stream": {"schema": _ref("MediaEvent")}}
+    pictures = _answers(_json("ImagesAnswer") | events, CALL)
+    written = _json("Transcription") | {"text/plain": {"schema": {"type": "string"}}}
+    return {
+        "/v1/moderations": {
+            "post": _call("createModeration", "Find what is harmful", "ModerationRequest", {"model": "guard", "input": "Hello."})
+            | _answers(_json("ModerationAnswer"), CALL)
+        },
+        "/v1/images/generations": {
+            "post": _call("createImage", "Make a picture", "ImageRequest", {"model": "gpt-image-1", "prompt": "The sea."})
+            | pictures
+        },
+        "/v1/images/edits": {"post": _form("createImageEdit", "Change a picture", "ImageEditForm") | pictures},
+        "/v1/images/variations": {
+            "post": _form("createImageVariation", "Vary a picture", "ImageVariationForm") | _answers(_json("ImagesAnswer"), CALL)
+        },
+        "/v1/audio/speech": {"post": _call("createSpeech", "Say a text", "SpeechRequest", said) | _answers(sound | events, CALL)},
+        "/v1/audio/transcriptions": {
+            "post": _form("createTranscription", "Write down what is said", "TranscriptionForm") | _answers(written | events, CALL)
+        },
+        "/v1/audio/translations": {
+            "post": _form("createTranslation", "Write down in English what is said", "TranslationForm") | _answers(written, CALL)
+        },
+    }
+
+
+def _ollama_paths() -> Json:
+    conversation = {"model": MODEL, "messages": [{"role": "user", "content": "Name three colours."}], "stream": False}
+    prompt = {"model": MODEL, "prompt": "Name three colours.", "options": {"num_predict": 64}}
+    texts = {"model": "usem3", "input": ["good morning", "guten Morgen"]}
+    text = {"model": "usem3", "prompt": "good morning"}
+    lines, call, look_up = "application/x-ndjson", CALL, (*LOOK_UP, 400)
+    return {
+        "/api/chat": {
+            "post": _call("ollamaChat", "Answer a conversation, in Ollama's dialect", "OllamaChatRequest", conversation)
+            | _answers(_either("OllamaChatAnswer", "OllamaChatAnswer", lines), call, OLLAMA)
+        },
+        "/api/generate": {
+            "post": _call("ollamaGenerate", "Answer a prompt, in Ollama's dialect", "OllamaGenerateRequest", prompt)
+            | _answers(_either("OllamaGenerateAnswer", "OllamaGenerateAnswer", lines), call, OLLAMA)
+        },
+        "/api/embed": {
+            "post": _call("ollamaEmbed", "Turn texts into vectors, in Ollama's dialect", "OllamaEmbedRequest", texts)
+            | _answers(_json("OllamaEmbedAnswer"), call, OLLAMA)
+        },
+        "/api/embeddings": {
+            "post": _call("ollamaEmbeddings", "Turn a text into a vector, in Ollama's older way", "OllamaEmbeddingsRequest", text)
+            | _answers(_json("OllamaEmbeddingsAnswer"), call, OLLAMA)
+        },
+        "/api/tags": {
+            "get": _look("ollamaTags", "List the models, in Ollama's dialect", "Models")
+            | _answers(_json("OllamaModels"), (401,), OLLAMA)
+        },
+        "/api/ps": {
+            "get": _look("ollamaRunning", "List the models that are loaded on this machine", "Models")
+            | _answers(_json("OllamaRunning"), (401,), OLLAMA)
+        },
+        "/api/show": {
+            "post": _call("ollamaShow", "Describe a model, in Ollama's dialect", "OllamaShowRequest", {"model": MODEL})
+            | _answers(_json("OllamaShown"), look_up, OLLAMA)
+        },
+        "/api/version": {
+            "get": _look("ollamaVersion", "Tell which version of Ollama's API this is", "Models")
+            | _answers(_json("OllamaVersion"), (401,), OLLAMA)
+        },
+    }
+
+
 def _operation_paths() -> Json:
     ready = _answers(_json("Ready"), ())
     ready["responses"]["503"] = {"description": "Something does not serve yet, or no longer.", "content": _json("Ready")}
@@ -165,6 +283,11 @@ def _call(operation: str, summary: str, schema: str, example: Json) -> Json:
     return {"operationId": operation, "summary": summary, "tags": ["Models"], "requestBody": body}
 
 
+def _form(operation: str, summary: str, schema: str) -> Json:
+    body = {"required": True, "content": {"multipart/form-data": {"schema": _ref(schema)}}}
+    return {"operationId": operation, "summary": summary, "tags": ["Models"], "requestBody": body}
+
+
 def _look(operation: str, summary: str, tag: str) -> Json:
     return {"operationId": operation, "summary": summary, "tags": [tag]}
 
@@ -173,10 +296,10 @@ def _query(name: str, schema: Json, example: object) -> Json:
     return {"name": name, "in": "query", "schema": schema, "example": example}
 
 
-def _answers(content: Json, errors: Sequence[int]) -> Json:
+def _answers(content: Json, errors: Sequence[int], shape: str = "") -> Json:
     responses: Json = {"200": {"description": "The answer.", "content": content}}
-    for status in errors:
-        responses[str(status)] = {"$ref": f"#/components/responses/{ERRORS[status][0]}"}
+    for status in sorted(errors):
+        responses[str(status)] = {"$ref": f"#/components/responses/{shape}{ERRORS[status][0]}"}
     return {"responses": responses}
 
 
@@ -184,12 +307,12 @@ def _json(schema: str) -> Json:
     return {"application/json": {"schema": _ref(schema)}}
 
 
-def _either(whole: str, chunk: str) -> Json:
-    return _json(whole) | {"text/event-stream": {"schema": _ref(chunk)}}
+def _either(whole: str, piece: str, stream: str = "text/event-stream") -> Json:
+    return _json(whole) | {stream: {"schema": _ref(piece)}}
 
 
-def _error(description: str) -> Json:
-    return {"description": description, "content": _json("ErrorAnswer")}
+def _error(description: str, schema: str) -> Json:
+    return {"description": description, "content": _json(schema)}
 
 
 def _ref(schema: str) -> Json:

@@ -162,4 +162,11 @@ class EmbeddingRequest(msgspec.Struct, frozen=True, kw_only=True):
     dimensions: Annotated[
         Positive | None, Meta(description="Shorten the vectors; the built-in encoder refuses any but its own size.")
     ] = None
+    input_type: Annotated[
+        str | None,
+        Meta(description="What the vectors are for, such as `query` or `document`, for models that embed these otherwise."),
+    ] = None
+    truncate: Annotated[
+        bool | str | None, Meta(description="Where a text that is too long is cut off: `end`, `start` or `none`; not everywhere.")
+    ] = None
     user: str | None = None

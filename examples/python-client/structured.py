@@ -1,0 +1,35 @@
+"""Has a model fill in a type. A pydantic model, a dataclass or a JSON Schema would do as well."""
+
+from typing import Annotated
+
+import msgspec
+
+from antiphon_client import Client, ParseError
+
+
+class Person(msgspec.Struct):
+    """Somebody whom the text tells of."""
+
+    name: Annotated[str, msgspec.Meta(max_length=40)]
+    age: int
+
+
+def main() -> None:
+    with Client() as client:
+        model = next(model.id for model in client.models.list() if model.kind == "chat")
+        try:
+            read = client.chat.parse(
+                Person,
+                model=model,
+                messages=[{"role": "user", "content": "Who is meant? Ada is 36 years old."}],
+                max_tokens=80,
+                temperature=0,
+            )
+        except ParseError as error:
+            print(f"{error.message}: {error.text!r}")
+            return
+    print(f"{read.parsed.name} is {read.parsed.age}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""A server of SGLang."""
+
+from antiphon.execution.providers import Abilities
+from antiphon.execution.providers._vendor import Vendor
+from antiphon.execution.providers._words import Words
+
+plugin = Vendor(
+    title="SGLang",
+    documentation="https://docs.sglang.ai/basic_usage/openai_api_completions.html",
+    url="http://127.0.0.1:30000/v1",
+    abilities=Abilities(documents=False),
+    words=Words(top_k=True, min_p=True, repetition_penalty=True),
+)

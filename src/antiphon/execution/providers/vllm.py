@@ -1,0 +1,13 @@
+"""A server of vLLM."""
+
+from antiphon.execution.providers import Abilities
+from antiphon.execution.providers._vendor import Vendor
+from antiphon.execution.providers._words import Words
+
+plugin = Vendor(
+    title="vLLM",
+    documentation="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
+    url="http://127.0.0.1:8000/v1",
+    abilities=Abilities(documents=False, rerank=True, transcription=True),
+    words=Words(top_k=True, min_p=True, repetition_penalty=True),
+)

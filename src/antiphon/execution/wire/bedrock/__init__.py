@@ -1,0 +1,1 @@
+"""The dialect of Amazon Bedrock's Converse operations."""

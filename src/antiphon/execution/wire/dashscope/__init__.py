@@ -1,0 +1,1 @@
+"""The native dialect of Alibaba Cloud's DashScope (Model Studio), which serves Qwen and others."""

@@ -1,0 +1,184 @@
+"""An answer of DashScope's generation endpoints, read into events that belong to no vendor.
+
+Shapes after Alibaba's documentation, "DashScope API reference" of Model Studio, and its Python SDK: a choice is worded as OpenAI's,
+but each event holds a ``message``, says ``"null"`` in words while there is no reason for the end, and tells all that was used up to
+it. Errors are ``{"code", "message", "request_id"}`` in an event named ``error``, whose status stands in a comment.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from antiphon.core.errors import UpstreamBroken
+from antiphon.core.types import Usage
+from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.openai.choice_reader import ChoicePiece, ChoiceReader, Said
+from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
+from antiphon.execution.wire.said_errors import said
+from antiphon.transport import sse
+
+_STATUS = re.compile(rb"(?m)^:HTTP_STATUS/(\d{3})\b")
+_STATUSES = (
+    ("InvalidApiKey", 401),
+    ("AccessDenied", 403),
+    ("Model.AccessDenied", 403),
+    ("Workspace.AccessDenied", 403),
+    ("ModelNotFound", 404),
+    ("Throttling", 429),
+    ("LimitRequests", 429),
+    ("InternalError", 500),
+    ("RequestTimeOut", 504),
+    ("InvalidParameter", 400),
+    ("DataInspectionFailed", 400),
+    ("Arrearage", 400),
+)
+"""What the names of errors begin with, and the status of each (Model Studio's documentation, "Error codes")."""
+
+
+class _PromptDetails(msgspec.Struct):
+    cached_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
+
+
+class _OutputDetails(msgspec.Struct):
+    reasoning_tokens: Count | None = None
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    total_tokens: Count | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+    output_tokens_details: _OutputDetails | None = None
+
+
+class _Output(msgspec.Struct):
+    choices: list[ChoicePiece] | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+
+
+class _Answer(msgspec.Struct):
+    output: _Output | None = None
+    usage: msgspec.Raw = NULL
+    request_id: str | None = None
+    code: Any = None
+    message: Any = None
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
+_decode_usage = msgspec.json.Decoder(_Usage | None).decode
+
+
+class AnswerReader:
+    """Reads the events of one streamed answer, in which each event holds what is new in it."""
+
+    def __init__(self) -> None:
+        self._began = False
+        self._ended = False
+        self._choices: dict[int, ChoiceReader] = {}
+        self._counted: neutral.Counted | None = None
+
+    def feed(self, raw: bytes) -> list[Event]:
+        """What whole server-sent events tell. Raises UpstreamBroken where they are not the JSON of an answer."""
+        events: list[Event] = []
+        for event in sse.parse(raw):
+            if self._ended:
+                break
+            answer = _decoded(event.data.encode())
+            if event.event == "error" or (answer.code and answer.output is None):
+                events += self._fail(answer, _status_in(raw))
+            else:
+                events += self._read(answer)
+        return events
+
+    def end(self) -> list[Event]:
+        """What is left once the stream is over. Raises UpstreamBroken where it broke off before the answer was complete."""
+        if self._ended:
+            return []
+        if not self._choices or not all(choice.finished for choice in self._choices.values()):
+            raise UpstreamBroken
+        return self._end()
+
+    def read_whole(self, body: bytes) -> list[Event]:
+        """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
+        answer = _decoded(body)
+        if answer.code and answer.output is None:
+            return self._fail(answer, None)
+        events = self._read(answer)
+        if not self._choices:
+            raise UpstreamBroken("the model's server answered without a choice")
+        return [*events, *self._end()]
+
+    def _read(self, answer: _Answer) -> list[Event]:
+        events: list[Event] = []
+        if not self._began:
+            self._began = True
+            events.append(neutral.Began(answer.request_id or ""))
+        for place, choice in enumerate(_choices(answer.output)):
+            index = choice.index if choice.index is not None else place
+            read = self._choices.get(index)
+            if read is None:
+                read = self._choices[index] = ChoiceReader(index)
+            events += read.take(choice)
+        self._counted = _counted(answer.usage) or self._counted
+        return events
+
+    def _fail(self, answer: _Answer, status: int | None) -> list[Event]:
+        self._ended = True
+        failed = said({"code": answer.code, "message": answer.message}, 500)
+        failed = msgspec.structs.replace(failed, status=status or _status_of(failed.code))
+        return [*([] if self._began else [neutral.Began(answer.request_id or "")]), failed, neutral.Ended()]
+
+    def _end(self) -> list[Event]:
+        self._ended = True
+        events = [event for choice in self._choices.values() for event in choice.end()]
+        return [*events, *([self._counted] if self._counted is not None else []), neutral.Ended()]
+
+
+def read_whole(body: bytes) -> list[Event]:
+    """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
+    return AnswerReader().read_whole(body)
+
+
+def _choices(output: _Output | None) -> list[ChoicePiece]:
+    """The choices; models that know no messages give a text alone."""
+    if output is None:
+        return []
+    if output.choices is None and (output.text is not None or output.finish_reason):
+        return [ChoicePiece(0, message=Said(output.text), finish_reason=output.finish_reason)]
+    return output.choices or []
+
+
+def _counted(raw: msgspec.Raw) -> neutral.Counted | None:
+    try:
+        usage = _decode_usage(raw)
+    except msgspec.ValidationError:
+        return None  # what is no count is not told on
+    if usage is None:
+        return None
+    prompt, completion = usage.input_tokens or 0, usage.output_tokens or 0
+    details, thought = usage.prompt_tokens_details or _PromptDetails(), usage.output_tokens_details or _OutputDetails()
+    total = usage.total_tokens or prompt + completion
+    counts = Usage(prompt, completion, total, details.cached_tokens or 0, thought.reasoning_tokens or 0)
+    return neutral.Counted(counts, details.cache_creation_input_tokens or 0)
+
+
+def _status_in(raw: bytes) -> int | None:
+    """The status that the last event of a frame gives in its comment."""
+    told = _STATUS.findall(raw)
+    status = int(told[-1]) if told else 0
+    return status if 400 <= status < 600 else None
+
+
+def _status_of(code: str) -> int:
+    return next((status for name, status in _STATUSES if code.startswith(name)), 500)
+
+
+def _decoded(data: bytes) -> _Answer:
+    try:
+        return _decode(data)
+    except UNREADABLE as error:
+        raise UpstreamBroken(f"the model's server sent what is no answer of DashScope: {error}") from error

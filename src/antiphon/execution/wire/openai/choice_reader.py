@@ -1,0 +1,210 @@
+"""One choice of an answer in OpenAI's words, read into events that belong to no vendor.
+
+What imitators leave out or do twice is mended here: calls of tools without an index, with one index for all, with a new id in each
+piece or none at all; thinking under either of its names; content in parts without a type; the text "null" where there is no reason
+for the end yet; an end that is none, because the server gave up.
+"""
+
+import secrets
+from typing import Any
+
+import msgspec
+
+from antiphon.core.errors import UpstreamBroken
+from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire import reading
+from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.reading import NULL
+from antiphon.execution.wire.wrong_values import is_object
+
+_REASONS = {
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "content_filter": "content_filter",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "sensitive": "content_filter",
+}
+"""OpenAI's, Mistral's and Zhipu's; all others are ``stop``."""
+_FAILURES = frozenset({"error", "insufficient_system_resource", "network_error"})
+"""Reasons that say that the answer is not complete: Mistral's, DeepSeek's, Zhipu's."""
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _CallPiece(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Thought(msgspec.Struct):
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+
+
+class Said(msgspec.Struct):
+    """What a choice or a piece of it says."""
+
+    content: Any = None
+    refusal: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    thinking_blocks: list[_Thought] | None = None
+    tool_calls: list[_CallPiece] | None = None
+    function_call: _Function | None = None
+
+
+class ChoicePiece(msgspec.Struct):
+    """A whole choice, or a piece of a streamed one."""
+
+    index: int | None = None
+    delta: Said | None = None
+    message: Said | None = None
+    finish_reason: str | None = None
+    stop_reason: Any = None
+    logprobs: msgspec.Raw = NULL
+    usage: msgspec.Raw = NULL
+    """Where Moonshot tells what was used by a stream."""
+
+
+class _ReadCall:
+    """A call of a tool, as far as it was read."""
+
+    __slots__ = ("id", "name", "texts")
+
+    def __init__(self, identity: str) -> None:
+        self.id = identity
+        self.name = ""
+        self.texts: list[str] = []
+
+    @property
+    def complete(self) -> bool:
+        return is_object("".join(self.texts))
+
+
+class ChoiceReader:
+    """Reads the choice with this number, piece by piece or whole."""
+
+    def __init__(self, index: int) -> None:
+        self.finished = False
+        self._index = index
+        self._calls: list[_ReadCall] = []
+        self._by_index: dict[int, int] = {}
+        self._by_id: dict[str, int] = {}
+        self._thoughts: list[str] = []
+        """What was thought since the last signature."""
+        self._reason = ""
+        self._stop = ""
+
+    def take(self, choice: ChoicePiece) -> list[Event]:
+        """What a piece tells. Raises UpstreamBroken where the server gave the answer up."""
+        events: list[Event] = []
+        part = choice.delta or choice.message
+        if part is not None:
+            events += self._thought(part)
+            events += self._texts(part.content)
+            if part.refusal:
+                events.append(neutral.RefusalDelta(self._index, part.refusal))
+            for call in part.tool_calls or ():
+                events += self._call(call)
+            if part.function_call is not None:
+                events += self._call(_CallPiece(0, None, part.function_call))
+        if choice.logprobs != NULL:
+            events.append(neutral.LogProbs(self._index, choice.logprobs))
+        if choice.finish_reason and choice.finish_reason != "null":
+            if choice.finish_reason in _FAILURES:
+                raise UpstreamBroken(f'the model\'s server gave its answer up: "{choice.finish_reason}"')
+            self.finished = True
+            self._reason = _REASONS.get(choice.finish_reason, "stop")
+            self._stop = choice.stop_reason if isinstance(choice.stop_reason, str) else ""
+        return events
+
+    def _thought(self, part: Said) -> list[Event]:
+        events: list[Event] = []
+        thought = part.reasoning_content or part.reasoning
+        signed = part.thinking_blocks or ()
+        if isinstance(thought, str) and thought and not any(block.thinking for block in signed):
+            self._thoughts.append(thought)
+            events.append(neutral.ThinkingDelta(self._index, thought))
+        for block in signed:
+            if block.data:
+                events.append(neutral.RedactedThought(self._index, block.data))
+            if block.thinking and block.thinking != "".join(self._thoughts):  # some tell it again, whole, with its signature
+                events.append(neutral.ThinkingDelta(self._index, block.thinking))
+            if block.signature:
+                self._thoughts.clear()
+                events.append(neutral.ThinkingSignature(self._index, block.signature))
+        return events
+
+    def _texts(self, content: Any) -> list[Event]:
+        if isinstance(content, str):
+            return [neutral.TextDelta(self._index, content)] if content else []
+        events: list[Event] = []
+        for part in content if isinstance(content, list) else ():
+            match part:
+                case {"text": str() as text} if text and part.get("type", "text") == "text":
+                    events.append(neutral.TextDelta(self._index, text))
+                case {"type": "thinking", "thinking": list() as thoughts}:
+                    pieces = [thought.get("text") for thought in thoughts if isinstance(thought, dict)]
+                    thought = "".join(piece for piece in pieces if isinstance(piece, str))
+                    events.append(neutral.ThinkingDelta(self._index, thought))
+        return events
+
+    def _call(self, told: _CallPiece) -> list[Event]:
+        function = told.function or _Function()
+        place = self._place_of(told, function.name or "")
+        call = self._calls[place]
+        arguments = function.arguments
+        text = arguments if isinstance(arguments, str) else "" if arguments is None else reading.encode(arguments).decode()
+        began = bool(call.name)
+        if function.name and not began:
+            call.name = function.name
+        if text:
+            call.texts.append(text)
+        if not call.name:
+            return []  # its name is still to come, and nobody can be told of a call without one
+        if began:
+            return [neutral.ToolArguments(self._index, place, text)] if text else []
+        texts = [neutral.ToolArguments(self._index, place, held) for held in call.texts]
+        return [neutral.ToolCallBegan(self._index, place, call.id, call.name), *texts]
+
+    def _place_of(self, told: _CallPiece, name: str) -> int:
+        """Our number of the call that a piece belongs to; a new one where it begins a call."""
+        place = self._by_id.get(told.id) if told.id else None
+        if place is not None and name and told.index is not None and told.index not in self._by_index:
+            place = None  # one id for several calls
+        elif place is None and told.index is not None:
+            place = self._by_index.get(told.index)
+            if place is not None and name and self._is_another(told, place):
+                place = None
+        elif place is None and self._calls and not name:
+            place = len(self._calls) - 1
+        if place is None:
+            place = len(self._calls)
+            fresh = told.id if told.id and told.id not in self._by_id else f"call_{secrets.token_hex(12)}"
+            self._calls.append(_ReadCall(fresh))
+        if told.id:
+            self._by_id[told.id] = place
+        if told.index is not None:
+            self._by_index[told.index] = place
+        return place
+
+    def _is_another(self, told: _CallPiece, place: int) -> bool:
+        """Whether a piece with a name, under an index that is taken, begins another call."""
+        call = self._calls[place]
+        return bool(call.name) and (bool(told.id) or call.complete)
+
+    def end(self) -> list[Event]:
+        """What is told once no piece will follow."""
+        reason = self._reason or "stop"
+        if reason == "stop" and self._calls:
+            reason = "tool_calls"
+        if reason == "stop" and self._stop:
+            return [neutral.Finished(self._index, "stop_sequence", self._stop)]
+        return [neutral.Finished(self._index, reason)]

@@ -1,0 +1,1 @@
+"""What Ollama's callers ask beside calls of models."""

@@ -1,0 +1,5 @@
+"""A server that speaks DashScope's native protocol, for models that see and hear."""
+
+from antiphon.testing.matrix.players.dashscope import DashScope
+
+plugin = DashScope("multimodal-generation", parts=True)

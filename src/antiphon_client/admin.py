@@ -1,0 +1,207 @@
+"""``client.admin``: how the server is."""
+
+from typing import Unpack
+from urllib.parse import urlencode
+
+from antiphon_client.answers import Answer, ApiObject, reader
+from antiphon_client.options import CallOptions, Options
+from antiphon_client.params import Params, take
+from antiphon_client.resources import AsyncResource, Resource
+from antiphon_client.transport.ask import Ask, ResponseInfo
+
+
+class Health(Answer, frozen=True, kw_only=True, dict=True):
+    """The process that answered runs."""
+
+    status: str
+    version: str = ""
+
+
+class Readiness(Answer, frozen=True, kw_only=True, dict=True):
+    """Whether everything that the server's configuration asks for serves."""
+
+    status: str
+    parts: dict[str, str]
+    """Name -> ``ok``, ``busy``, ``starting`` or ``down``."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all of it serves."""
+        return self.status == "ready"
+
+
+class ProcessError(ApiObject, frozen=True, kw_only=True, dict=True):
+    """Why a process ended last."""
+
+    message: str = ""
+    code: str = ""
+    remedy: str = ""
+    setup: bool = False
+    """The operator has to mend something; starting again alone will not help."""
+
+
+class ProcessState(ApiObject, frozen=True, kw_only=True, dict=True):
+    """One process of the server."""
+
+    name: str
+    role: str
+    state: str
+    """``starting``, ``loading``, ``ready``, ``waiting`` (to be started again), ``draining`` or ``stopped``."""
+    epoch: int = 0
+    """Epoch of the settings that it goes by."""
+    since: float = 0.0
+    """Unix time of the last change of state, seconds."""
+    pid: int = 0
+    restarts: int = 0
+    detail: str = ""
+    error: ProcessError | None = None
+    model: str = ""
+    """Engines: the model."""
+    snapshot: str = ""
+    """Workers: SHA-256 of the settings that they go by."""
+
+
+class ServerState(Answer, frozen=True, kw_only=True, dict=True):
+    """All processes of the server."""
+
+    processes: tuple[ProcessState, ...]
+    serving: bool = False
+    pid: int = 0
+    epoch: int = 0
+    host: str = ""
+    port: int = 0
+    started_at: float = 0.0
+    """Unix time, seconds."""
+    reload_error: str = ""
+    """Why the last reload changed nothing."""
+
+
+class CallUsage(ApiObject, frozen=True, kw_only=True, dict=True):
+    """Tokens of a call that has ended."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    total_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class CallRecord(ApiObject, frozen=True, kw_only=True, dict=True):
+    """A call that has ended."""
+
+    id: str
+    """The request id."""
+    endpoint: str = ""
+    model: str = ""
+    """As the caller named it."""
+    target: str = ""
+    """``provider/model`` that answered; empty where none was reached."""
+    principal: str = ""
+    status: int = 0
+    """HTTP status; 499 where the caller left first."""
+    error: str = ""
+    """Code of the error; empty on success."""
+    stream: bool = False
+    started_at: float = 0.0
+    """Unix time, seconds."""
+    duration: float = 0.0
+    """Seconds."""
+    ttft: float = 0.0
+    """Seconds to the first content; 0 where there was none."""
+    usage: CallUsage = CallUsage()
+    attempts: int = 0
+    """Models tried."""
+    client: str = ""
+
+
+class CallList(Answer, frozen=True, kw_only=True, dict=True):
+    """Calls that have ended, latest first."""
+
+    data: tuple[CallRecord, ...]
+    object: str = "list"
+
+
+class CallListParams(CallOptions, total=False):
+    """Which calls."""
+
+    limit: int | None
+    """1 to 1000; the server's default is 100."""
+    model: str | None
+    """Only calls of this model."""
+
+
+class Admin(Resource):
+    """How the server is. Where it has keys, ``processes`` and ``calls`` want one."""
+
+    def health(self, **options: Unpack[CallOptions]) -> Health:
+        """That the server answers. Raises APIError."""
+        return self._sender.whole(_health(_how(options, self._options)))
+
+    def ready(self, **options: Unpack[CallOptions]) -> Readiness:
+        """Whether everything serves, and each part by name; not to be ready is no error. Raises APIError."""
+        return self._sender.whole(_ready(_how(options, self._options)))
+
+    def processes(self, **options: Unpack[CallOptions]) -> ServerState:
+        """The server's processes. Raises APIError."""
+        return self._sender.whole(_processes(_how(options, self._options)))
+
+    def calls(self, **params: Unpack[CallListParams]) -> CallList:
+        """The last calls, latest first. Raises APIError."""
+        return self._sender.whole(_calls(take(params, CallListParams, self._options)))
+
+    def metrics(self, **options: Unpack[CallOptions]) -> str:
+        """The metrics in Prometheus' text format. Raises APIError."""
+        return self._sender.whole(_metrics(_how(options, self._options)))
+
+
+class AsyncAdmin(AsyncResource):
+    """How the server is. Where it has keys, ``processes`` and ``calls`` want one."""
+
+    async def health(self, **options: Unpack[CallOptions]) -> Health:
+        """That the server answers. Raises APIError."""
+        return await self._sender.whole(_health(_how(options, self._options)))
+
+    async def ready(self, **options: Unpack[CallOptions]) -> Readiness:
+        """Whether everything serves, and each part by name; not to be ready is no error. Raises APIError."""
+        return await self._sender.whole(_ready(_how(options, self._options)))
+
+    async def processes(self, **options: Unpack[CallOptions]) -> ServerState:
+        """The server's processes. Raises APIError."""
+        return await self._sender.whole(_processes(_how(options, self._options)))
+
+    async def calls(self, **params: Unpack[CallListParams]) -> CallList:
+        """The last calls, latest first. Raises APIError."""
+        return await self._sender.whole(_calls(take(params, CallListParams, self._options)))
+
+    async def metrics(self, **options: Unpack[CallOptions]) -> str:
+        """The metrics in Prometheus' text format. Raises APIError."""
+        return await self._sender.whole(_metrics(_how(options, self._options)))
+
+
+def _how(given: CallOptions, defaults: Options) -> Options:
+    return take(given, CallOptions, defaults).options
+
+
+def _health(options: Options) -> Ask[Health]:
+    return Ask(path="/health", decode=reader(Health), options=options)
+
+
+def _ready(options: Options) -> Ask[Readiness]:
+    return Ask(path="/ready", decode=reader(Readiness), options=options, also=(503,))
+
+
+def _processes(options: Options) -> Ask[ServerState]:
+    return Ask(path="/admin/processes", decode=reader(ServerState), options=options)
+
+
+def _calls(params: Params) -> Ask[CallList]:
+    query = f"?{urlencode(params.body)}" if params.body else ""
+    return Ask(path=f"/admin/calls{query}", decode=reader(CallList), options=params.options)
+
+
+def _metrics(options: Options) -> Ask[str]:
+    return Ask(path="/metrics", decode=_text, options=options, accept="text/plain")
+
+
+def _text(body: bytes, _info: ResponseInfo) -> str:
+    return body.decode("utf-8", "replace")

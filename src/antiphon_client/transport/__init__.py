@@ -1,0 +1,1 @@
+"""How calls reach the server: connections, attempts, streams. Knows no endpoint."""
