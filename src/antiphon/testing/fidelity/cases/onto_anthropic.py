@@ -95,6 +95,13 @@ GROUP = Group(
             streamed(text(0, *TEXT)),
             says("".join(TEXT)),
             finishes("stop"),
+        ),
+        _case(
+            "stream-done",
+            "The stream ends in `data: [DONE]`, once, with nothing behind it.",
+            stream(),
+            streamed(text(0, *TEXT)),
+            says("".join(TEXT)),
             ends_with_done,
         ),
         _case(
