@@ -15,11 +15,10 @@ from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.execution.wire.responses import conversation, ids, passing
 from antiphon.execution.wire.responses.answer_writer import AnswerWriter, write_whole
 from antiphon.execution.wire.responses.request_reader import decode_request
+from tests.unit.execution.wire.cases import CASES, FEWER
 from tests.unit.execution.wire.responses_shapes import events_in, response_in
 from tests.unit.execution.wire.test_dialect_round_trips import (
     ABLE,
-    CASES,
-    FEWER,
     JSON,
     NAME,
     OBJECT,
