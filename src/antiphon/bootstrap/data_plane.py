@@ -22,7 +22,7 @@ from antiphon.gateway.anthropic.models import AnthropicCatalogue
 from antiphon.gateway.app import App, Catalogue
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
-from antiphon.gateway.openai.conversations import Remembered
+from antiphon.gateway.openai.conversations import CONTINUED, Remembered
 from antiphon.gateway.openai.models import Models
 from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.readiness import Readiness
@@ -83,7 +83,7 @@ class DataPlane:
         runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse,
             "reserve": self.in_flight.reserve,
-            "choose": pipeline.choose(directory, {"responses": lambda model: Remembered(model, responses)}),
+            "choose": pipeline.choose(directory, dict.fromkeys(CONTINUED, lambda model: Remembered(model, responses))),
             "execute": pipeline.execute,
             "settle": self.in_flight.settle,
             "tell": pipeline.tell(observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),

@@ -215,7 +215,9 @@ def test_nothing_here_runs_in_the_background(client: Any, upstream: MockUpstream
 
 
 def test_paths_and_methods_that_are_not_served(running: Running, client: Any) -> None:
-    with pytest.raises(openai.NotFoundError, match="input_tokens"):
+    with pytest.raises(openai.NotFoundError, match="compact"):
+        client.responses.compact(**ASK)
+    with pytest.raises(openai.BadRequestError, match="does not serve /v1/responses/input_tokens"):
         client.responses.input_tokens.count(**ASK)
     with httpx2.Client(timeout=20) as http:
         for method, path, status in (

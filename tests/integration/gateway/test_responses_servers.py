@@ -132,6 +132,24 @@ def test_what_anthropic_lacks_is_refused_by_the_callers_name(start: Start, upstr
     assert upstream.requests == []
 
 
+def test_anthropic_counts_what_a_conversation_has(start: Start, upstream: MockUpstream) -> None:
+    client: Any = start(upstream, **CLAUDE).client()
+    upstream.script(claude(THOUGHT, text("Hi"))).script(Body({"input_tokens": 31}))
+    first = client.responses.create(**ASK)
+    more: Any = {"model": "mock-model", "input": "and you?", "previous_response_id": first.id, "tools": [TOOL]}
+    assert client.responses.input_tokens.count(**more, instructions="Be brief.").input_tokens == 31
+    asked = upstream.requests[-1]
+    assert asked.path == "/v1/messages/count_tokens"
+    assert set(asked.json) == {"model", "messages", "system", "tools"}
+    assert [message["role"] for message in asked.json["messages"]] == ["user", "assistant", "user"]
+    upstream.script(Body({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}}))
+    with pytest.raises(openai.RateLimitError, match="slow down"):
+        client.responses.input_tokens.count(**ASK)
+    upstream.script(Body({"tokens": 7}))
+    with pytest.raises(openai.InternalServerError, match="no number"):
+        client.responses.input_tokens.count(**ASK)
+
+
 # -- Gemini
 
 
@@ -205,6 +223,9 @@ def test_such_a_server_keeps_its_responses_itself(start: Start, upstream: MockUp
     assert upstream.requests[-1].json["previous_response_id"] == "resp_68af"
     with pytest.raises(openai.NotFoundError, match="resp_68af"):
         client.responses.retrieve(first.id)
+    upstream.script(Body({"object": "response.input_tokens", "input_tokens": 31}))
+    assert client.responses.input_tokens.count(**ASK, previous_response_id=first.id).input_tokens == 31
+    assert upstream.requests[-1].path == "/v1/responses/input_tokens"
 
 
 def test_errors_of_such_a_server_are_its_own(start: Start, upstream: MockUpstream) -> None:

@@ -21,6 +21,7 @@ from antiphon.execution.wire.openai.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.openai.form import with_model as with_form_model
 from antiphon.execution.wire.openai.passing import GENERATION, MEDIA, WHOLE
 from antiphon.execution.wire.openai.respelling import Respeller
+from antiphon.execution.wire.responses.counting import PASSING as COUNT
 from antiphon.execution.wire.responses.passing import PASSING as RESPONSES
 from antiphon.execution.wire.responses.passing import for_server
 from antiphon.transport.client import ClientPool
@@ -33,6 +34,7 @@ _PASSING = {
     "completions": GENERATION,
     "embeddings": WHOLE,
     "responses": RESPONSES,
+    "responses/input_tokens": COUNT,
     "rerank": WHOLE,
     "moderations": WHOLE,
     "images/generations": MEDIA,
@@ -42,7 +44,7 @@ _PASSING = {
     "audio/transcriptions": MEDIA,
     "audio/translations": MEDIA,
 }
-_ABILITIES = {"responses": "responses"}
+_ABILITIES = {"responses": "responses", "responses/input_tokens": "responses"}
 """What an endpoint needs to be taken as it is, where that is more than to answer it in some way."""
 
 
@@ -113,7 +115,7 @@ class OpenAIProvider:
             body = self._missing.refused(call)
         if self._respeller is not None and call.endpoint == _CHAT:
             body = self._respeller.respelled(body)
-        if call.endpoint == "responses":
+        if call.endpoint in _ABILITIES:
             body = for_server(body)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)

@@ -6,6 +6,7 @@ from antiphon.execution.providers import Abilities, HeaderFields, Prepared, Prov
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.anthropic.chat import OUTBOUND
+from antiphon.execution.wire.anthropic.counting import OUTBOUND_COUNT
 from antiphon.execution.wire.anthropic.counting import PASSING as COUNT
 from antiphon.execution.wire.anthropic.foreign_thoughts import without_foreign_thoughts
 from antiphon.execution.wire.anthropic.passing import PASSING
@@ -35,7 +36,8 @@ class AnthropicProvider:
         self.passing: dict[str, Passing] = {"messages": PASSING} if able.chat else {}
         if able.chat and able.count_tokens:
             self.passing["messages/count_tokens"] = COUNT
-        self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
+        count = OUTBOUND_COUNT if able.chat and able.count_tokens else None
+        self.outbound = Outbound(OUTBOUND.dialect, OUTBOUND.chat if able.chat else None, count=count)
         self.chat = ChatAbilities(
             max_tokens=MAX_TOKENS,
             tools=able.tools,

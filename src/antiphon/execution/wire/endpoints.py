@@ -17,6 +17,7 @@ from antiphon.execution.wire.openai.embeddings import INBOUND_EMBEDDING
 from antiphon.execution.wire.openai.errors import render
 from antiphon.execution.wire.rerank_errors import render_error as render_rerank
 from antiphon.execution.wire.responses import chat as responses
+from antiphon.execution.wire.responses.counting import INBOUND_COUNT as COUNT_INPUT
 
 OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body, _: b"data: %b\n\n" % body)
 ANTHROPIC: Final = Caller(
@@ -36,6 +37,7 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "chat/completions": Endpoint("/v1/chat/completions", OPENAI, "chat", openai.INBOUND_CHAT),
     "completions": Endpoint("/v1/completions", OPENAI, "completions"),
     "responses": Endpoint("/v1/responses", RESPONSES, "chat", responses.INBOUND_CHAT),
+    "responses/input_tokens": Endpoint("/v1/responses/input_tokens", RESPONSES, "count_tokens", count=COUNT_INPUT),
     "embeddings": Endpoint("/v1/embeddings", OPENAI, "embeddings", embedding=INBOUND_EMBEDDING),
     "rerank": Endpoint("/v1/rerank", JINA, "rerank", rerank=jina.INBOUND_RERANK),
     "v2/rerank": Endpoint("/v2/rerank", COHERE, "rerank", rerank=cohere.INBOUND_RERANK),

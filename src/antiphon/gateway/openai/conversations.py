@@ -7,6 +7,7 @@ kept, so whoever has seen it can go on, with any worker. One that cannot be kept
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -19,6 +20,8 @@ from antiphon.execution.wire.responses import conversation, ids
 from antiphon.execution.wire.responses.conversation import Asked, Finale
 from antiphon.execution.wire.responses.errors import failed_event
 
+CONTINUED: Final = ("responses", "responses/input_tokens")
+"""Endpoints at which a call may continue a response."""
 _ITEM = re.compile(r"\binput\[(\d+)\]")
 
 

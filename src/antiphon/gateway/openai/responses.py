@@ -15,7 +15,7 @@ from antiphon.transport.server import Request, Responder
 
 PREFIX = "/v1/responses/"
 _JSON = ((b"content-type", b"application/json"),)
-_NOT_SERVED = ("input_tokens", "compact")
+_NOT_SERVED = ("compact",)
 """What OpenAI has below this path and no other server has a like of."""
 PAGE, MAX_PAGE = 20, 100
 """Items that a page has unless the caller says otherwise, and at most."""
@@ -43,7 +43,8 @@ class Responses:
         if name in _NOT_SERVED or rest not in ("", "input_items", "cancel"):
             raise EndpointNotFound(
                 f'there is no endpoint "{request.path[:200]}"',
-                remedy="known: POST /v1/responses, GET and DELETE /v1/responses/{id}, GET /v1/responses/{id}/input_items",
+                remedy="known: POST /v1/responses, POST /v1/responses/input_tokens, GET and DELETE /v1/responses/{id}, "
+                "GET /v1/responses/{id}/input_items",
             )
         call = _Call(self._store, name, request, responder, principal)
         match action:

@@ -8,21 +8,24 @@ import pytest
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
+from openai.types.responses import InputTokenCountResponse
 
 from antiphon.core.errors import AntiphonError, InvalidRequest, UnsupportedParameter, UpstreamBroken, UpstreamRefused
 from antiphon.execution.wire.anthropic.counting import INBOUND_COUNT
+from antiphon.execution.wire.anthropic.counting import OUTBOUND_COUNT as MESSAGES
 from antiphon.execution.wire.anthropic.counting import PASSING as ANTHROPICS
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import OutboundCount
 from antiphon.execution.wire.gemini.counting import OUTBOUND_COUNT as GEMINIS
 from antiphon.execution.wire.openai.counting import OUTBOUND_COUNT as TOKENIZE
+from antiphon.execution.wire.responses.counting import INBOUND_COUNT as COUNT_INPUT
 
 HI: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOL = {"name": "weather", "description": "tells it", "input_schema": SCHEMA}
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
 TEXT_FILE = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "words"}, "title": "A"}
-OUTBOUND = {"gemini": (GEMINIS, "totalTokens"), "tokenize": (TOKENIZE, "count")}
+OUTBOUND = {"gemini": (GEMINIS, "totalTokens"), "tokenize": (TOKENIZE, "count"), "anthropic": (MESSAGES, "input_tokens")}
 servers = pytest.mark.parametrize(("outbound", "field"), OUTBOUND.values(), ids=OUTBOUND)
 
 
@@ -30,6 +33,20 @@ def written(outbound: OutboundCount, abilities: ChatAbilities | None = None, /, 
     body = json.dumps({"model": "m", "messages": HI, **fields}).encode()
     told: dict[str, Any] = json.loads(outbound.encode_request(INBOUND_COUNT.decode_request(body), abilities or ChatAbilities()))
     return told
+
+
+def test_anthropic_is_asked_with_what_makes_tokens_and_no_more() -> None:
+    able = ChatAbilities(max_tokens=4096, reasoning="budget")
+    told = written(MESSAGES, able, system="Be brief.", tools=[TOOL], max_tokens=5000, temperature=0.5, stream=True)
+    assert told == {"model": "m", "messages": HI, "system": "Be brief.", "tools": [TOOL]}
+    assert written(MESSAGES, able, thinking={"type": "enabled", "budget_tokens": 2000})["thinking"]["budget_tokens"] == 2000
+
+
+def test_a_count_for_callers_of_the_responses_api() -> None:
+    asked = COUNT_INPUT.decode_request(b'{"model": "m", "input": "hi", "instructions": "Be brief."}')
+    assert json.loads(TOKENIZE.encode_request(asked, ChatAbilities()))["messages"][0] == {"role": "system", "content": "Be brief."}
+    told = InputTokenCountResponse.model_validate_json(COUNT_INPUT.write_answer(31), strict=True)
+    assert told.input_tokens == 31
 
 
 def test_gemini_is_asked_with_the_whole_request() -> None:
@@ -79,6 +96,10 @@ def test_what_the_chat_could_not_have_is_not_counted(outbound: OutboundCount, fi
     with pytest.raises(UnsupportedParameter) as refused:
         written(outbound, ChatAbilities(tools=False), tools=[TOOL])
     assert refused.value.param == "tools"
+
+
+@pytest.mark.parametrize("outbound", [GEMINIS, TOKENIZE])
+def test_what_only_the_callers_vendor_has_is_not_counted_elsewhere(outbound: OutboundCount) -> None:
     with pytest.raises(UnsupportedParameter) as foreign:
         written(outbound, mcp_servers=[{"type": "url"}])
     assert foreign.value.param == "mcp_servers"

@@ -15,7 +15,7 @@ from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.execution.wire.responses import conversation, ids, passing
 from antiphon.execution.wire.responses.answer_writer import AnswerWriter, write_whole
 from antiphon.execution.wire.responses.request_reader import decode_request
-from tests.unit.execution.wire.cases import CASES, FEWER
+from tests.unit.execution.wire.cases import CASES, FEWER, cases
 from tests.unit.execution.wire.responses_shapes import events_in, response_in
 from tests.unit.execution.wire.test_dialect_round_trips import (
     ABLE,
@@ -176,7 +176,7 @@ def test_an_answer_comes_back_word_for_word(answer: dict[str, Any]) -> None:
     assert content_of(response) == joined(answer["content"])
 
 
-@CASES
+@cases(0.2)
 @given(answers(), st.data())
 def test_a_streamed_answer_says_what_a_whole_one_does(answer: dict[str, Any], data: st.DataObject) -> None:
     events = anthropic.read_whole(json.dumps(answer).encode())

@@ -38,6 +38,7 @@ TYPES = (
     responses.ResponseAnswer,
     responses.ResponseEvent,
     responses.ResponseItems,
+    responses.ResponseInputTokens,
     responses.ResponseDeleted,
     anthropic.CountTokensRequest,
     anthropic.TokenCount,
@@ -213,6 +214,10 @@ def _response_paths() -> Json:
         "/v1/responses": {
             "post": _call("createResponse", "Answer a conversation, in OpenAI's newer dialect", "ResponsesRequest", asked)
             | _answers(_either("ResponseAnswer", "ResponseEvent"), CALL)
+        },
+        "/v1/responses/input_tokens": {
+            "post": _call("countResponseInput", "Count the tokens of a conversation", "ResponsesRequest", asked)
+            | _answers(_json("ResponseInputTokens"), CALL)
         },
         "/v1/responses/{id}": {
             "parameters": [identifier],

@@ -80,6 +80,13 @@ class ResponseItems(msgspec.Struct, frozen=True):
     object: Literal["list"] = "list"
 
 
+class ResponseInputTokens(msgspec.Struct, frozen=True):
+    """How many tokens a conversation has."""
+
+    input_tokens: int
+    object: Literal["response.input_tokens"] = "response.input_tokens"
+
+
 class ResponseDeleted(msgspec.Struct, frozen=True):
     """A response is forgotten."""
 
