@@ -79,6 +79,11 @@ bench: compiled ## measure against the peers that this machine has, in one run
 fuzz: $(VENV)/.installed-dev ## feed a million mutated inputs to each part that reads bytes of strangers
 	@$(PY) -m tests.fuzz $(ARGS)
 
+CASES = 100000
+.PHONY: round-trips
+round-trips: $(VENV)/.installed-dev ## translate generated requests and answers between dialects and back: CASES=100000 of each kind
+	@ANTIPHON_CASES=$(CASES) $(PY) -m pytest -n 2 --timeout 0 tests/unit/execution/wire -k round_trips $(ARGS)
+
 .PHONY: soak
 soak: $(VENV)/.installed-dev ## hold a real server to its promises: many streams, idle connections, callers that leave
 	@$(PY) -m tests.soak $(ARGS)

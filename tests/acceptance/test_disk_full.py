@@ -9,7 +9,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import openai
 import pytest
 
 from antiphon.testing import MockUpstream
@@ -98,6 +100,26 @@ def test_keys_are_revoked_on_a_full_disk_too(tmp_path: Path, small_keys: Path) -
         (small_keys / "filler").unlink()
         gateway.process.send_signal(signal.SIGHUP)
         until(lambda: (small_keys / "ballast").stat().st_size == 64 << 10)
+        assert gateway.stop() == 0
+
+
+def test_responses_go_out_that_cannot_be_kept_and_what_was_kept_can_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "responses"
+    with small_disk(folder, "1m"), MockUpstream() as upstream:
+        upstream.chat("hello", times=None)
+        gateway = Gateway(tmp_path, upstream)
+        with openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="none", max_retries=0, timeout=30) as client:
+            first: Any = client.responses.create(model="mock-model", input="hi")
+            fill(folder)
+            lost: Any = client.responses.create(model="mock-model", input="x" * 100_000, previous_response_id=first.id)
+            assert (lost.output_text, lost.store) == ("hello", False)
+            assert "the store of responses" in gateway.server.wait_said(r".*disk is full.*")[0]
+            assert client.responses.retrieve(first.id).to_dict()["store"] is True
+            with pytest.raises(openai.NotFoundError):
+                client.responses.retrieve(lost.id)
+            (folder / "filler").unlink()
+            again = client.responses.create(model="mock-model", input="hi", previous_response_id=first.id)
+            assert client.responses.retrieve(again.id).to_dict()["store"] is True
         assert gateway.stop() == 0
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import anthropic
 import msgspec
 import openai
+import pydantic
 import pytest
 
 from antiphon.testing import MockUpstream
@@ -37,6 +38,13 @@ PERSON = {
 class Person(msgspec.Struct):
     name: Annotated[str, msgspec.Meta(max_length=20)]
     age: Annotated[int, msgspec.Meta(ge=0, le=120)]
+
+
+class PersonModel(pydantic.BaseModel):
+    """The same, as a model of the caller's."""
+
+    name: Annotated[str, pydantic.Field(max_length=20)]
+    age: Annotated[int, pydantic.Field(ge=0, le=120)]
 
 
 class Product:
@@ -157,15 +165,45 @@ def test_anthropics_client_gets_the_same_answer(product: Product) -> None:
     with anthropic.Anthropic(base_url=product.url, api_key="none", max_retries=0, timeout=PATIENCE) as client:
         ask: Any = {"model": MODEL, "max_tokens": 24, "messages": HELLO, "extra_body": {"temperature": 0}}
         message = client.messages.create(**ask)
+        ahead = client.messages.count_tokens(model=MODEL, messages=HELLO).input_tokens
         with client.messages.stream(**ask) as stream:
             text = "".join(stream.text_stream)
             streamed = stream.get_final_message()
     assert [block.text for block in message.content if block.type == "text"] == [text] == [whole.choices[0].message.content]
     counted = (whole.usage.prompt_tokens, whole.usage.completion_tokens)
+    assert ahead == whole.usage.prompt_tokens
     for answer in (message, streamed):
         cached = answer.usage.cache_read_input_tokens or 0
         assert (answer.usage.input_tokens + cached, answer.usage.output_tokens) == counted
         assert answer.stop_reason == {"length": "max_tokens", "stop": "end_turn"}[whole.choices[0].finish_reason]
+
+
+def test_the_responses_api_gives_the_same_answer_and_goes_on(product: Product) -> None:
+    whole = chat(product, temperature=0)
+    ask: Any = {"model": MODEL, "input": HELLO, "max_output_tokens": 24, "temperature": 0}
+    response = product.client.responses.create(**ask)
+    with product.client.responses.stream(**ask) as stream:
+        events = list(stream)
+    text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+    for answer in (response, events[-1].response):
+        assert answer.output_text == text == whole.choices[0].message.content
+        counted = (answer.usage.input_tokens, answer.usage.output_tokens)
+        assert counted == (whole.usage.prompt_tokens, whole.usage.completion_tokens)
+        assert answer.status == {"length": "incomplete", "stop": "completed"}[whole.choices[0].finish_reason]
+    more: Any = {"model": MODEL, "input": "Another one?", "max_output_tokens": 8, "temperature": 0}
+    by_name = product.client.responses.create(**more, previous_response_id=response.id)
+    given = [*HELLO, {"role": "assistant", "content": text}, {"role": "user", "content": "Another one?"}]
+    by_hand = chat(product, messages=given, max_tokens=8, temperature=0)
+    assert by_name.output_text == by_hand.choices[0].message.content
+    assert by_name.usage.input_tokens == by_hand.usage.prompt_tokens
+
+
+def test_the_responses_api_holds_its_answer_to_a_schema(product: Product) -> None:
+    ask: Any = {"model": MODEL, "input": "Make up a person.", "max_output_tokens": 300, "temperature": 0}
+    person = product.client.responses.parse(**ask, text_format=PersonModel).output_parsed
+    assert 0 <= person.age <= 120
+    with pytest.raises(openai.BadRequestError, match="tools"):
+        product.client.responses.create(**{**ask, "tools": [{"type": "function", "name": "f", "parameters": PERSON}]})
 
 
 def test_logprobs_of_the_chosen_tokens(product: Product) -> None:

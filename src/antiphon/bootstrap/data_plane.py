@@ -16,9 +16,10 @@ from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
 from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
-from antiphon.execution.wire.endpoints import ENDPOINTS
+from antiphon.execution.wire.endpoints import ANTHROPIC, ENDPOINTS, OPENAI
 from antiphon.gateway import pipeline
-from antiphon.gateway.app import App
+from antiphon.gateway.anthropic.models import AnthropicCatalogue
+from antiphon.gateway.app import App, Catalogue
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
 from antiphon.gateway.openai.conversations import Remembered
@@ -36,7 +37,16 @@ _LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, ke
 """A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
 _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 
-ENGINE = Abilities(embeddings=False, tools=False, parallel_tools=False, vision=False, audio=False, documents=False, reasoning=False)
+ENGINE = Abilities(
+    embeddings=False,
+    tools=False,
+    parallel_tools=False,
+    vision=False,
+    audio=False,
+    documents=False,
+    reasoning=False,
+    count_tokens=True,
+)
 """What every engine on this machine can do."""
 ENCODER = Abilities(chat=False, completions=False)
 _KINDS = {
@@ -83,9 +93,8 @@ class DataPlane:
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
         readiness = self._readiness(settings, run_dir)
         ollama = OllamaCatalogue(directory, readiness, _hosts(settings))
-        self.app = App(
-            pipeline.Pipeline(runs, _report), Models(directory), Responses(responses), ollama, readiness, Relay(control), keys
-        )
+        models: dict[str, Catalogue] = {OPENAI.name: Models(directory), ANTHROPIC.name: AnthropicCatalogue(directory)}
+        self.app = App(pipeline.Pipeline(runs, _report), models, Responses(responses), ollama, readiness, Relay(control), keys)
 
     @property
     def busy(self) -> bool:
@@ -166,7 +175,7 @@ def _hosts(settings: Settings) -> dict[str, str]:
 
 def _names(able: Abilities) -> tuple[str, ...]:
     """The abilities that are there; those about chats only of models that chat."""
-    by_themselves = {endpoint.ability for endpoint in ENDPOINTS.values()}
+    by_themselves = {endpoint.ability for endpoint in ENDPOINTS.values() if endpoint.count is None}
     told = (name for name in able.__struct_fields__ if getattr(able, name))
     return tuple(name for name in told if able.chat or name in by_themselves)
 

@@ -7,7 +7,7 @@ from antiphon.config import Settings
 from antiphon.core.response_store import ResponseBounds
 from antiphon.storage.sqlite_responses import SqliteResponseStore
 
-FILE: Final = "responses.db"
+FILE: Final = "responses/responses.db"
 """In ``data_dir``; all workers of a machine share it."""
 
 

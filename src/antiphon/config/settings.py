@@ -167,6 +167,9 @@ class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """It can speak (``/audio/speech``)."""
     transcription: bool | None = None
     """It can write down what is said (``/audio/transcriptions`` and ``/audio/translations``)."""
+    count_tokens: bool | None = None
+    """It can count the tokens of a chat before it is answered. Servers of the protocol ``openai`` do that at ``/tokenize``, as vLLM
+    has it: beside ``/v1``, not below it."""
 
 
 class ProviderModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

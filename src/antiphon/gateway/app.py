@@ -1,16 +1,16 @@
 """Which path goes where."""
 
 from collections.abc import Callable, Mapping
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, PayloadTooLarge
-from antiphon.execution.wire.endpoints import ENDPOINTS, caller_at
+from antiphon.execution.wire.dialect import Caller
+from antiphon.execution.wire.endpoints import ANTHROPIC, ENDPOINTS, OPENAI, caller_at
 from antiphon.gateway import errors
 from antiphon.gateway.exchange import new_id, request_id
 from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
-from antiphon.gateway.openai.models import PREFIX as MODELS_PREFIX
-from antiphon.gateway.openai.models import Models
 from antiphon.gateway.openai.responses import PREFIX as RESPONSES_PREFIX
 from antiphon.gateway.openai.responses import Responses
 from antiphon.gateway.pipeline import Pipeline, shown_key
@@ -18,6 +18,7 @@ from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
 from antiphon.transport.server import PLAIN_ON_TLS, Handler, Request, Responder, ServerLimits
 
+_MODELS = "/v1/models"
 _CONTROL = ("/metrics", "/openapi.json", "/docs", "/redoc", "/admin", "/static")
 _REFUSALS: Mapping[int, Callable[[ServerLimits], AntiphonError]] = {
     400: lambda _: InvalidRequest("the bytes received are not an HTTP/1.1 request", remedy="send well-formed HTTP/1.1"),
@@ -35,13 +36,20 @@ _REFUSALS: Mapping[int, Callable[[ServerLimits], AntiphonError]] = {
 _SHOWN = {PLAIN_ON_TLS: 400}
 
 
+class Catalogue(Protocol):
+    """Tells of the models in the words of one dialect."""
+
+    def list(self, request: Request, responder: Responder) -> None: ...
+    def show(self, name: str, responder: Responder) -> None: ...
+
+
 class App:
-    """The data plane's handler."""
+    """The data plane's handler. ``models`` has a catalogue for each dialect that asks for it at ``/v1/models``."""
 
     def __init__(
         self,
         pipeline: Pipeline,
-        models: Models,
+        models: Mapping[str, Catalogue],
         responses: Responses,
         ollama: OllamaCatalogue,
         readiness: Readiness,
@@ -65,7 +73,7 @@ class App:
         try:
             self._slow_path(request, responder)
         except AntiphonError as error:
-            errors.refuse(responder, error, request_id(request), caller_at(request.path).name)
+            errors.refuse(responder, error, request_id(request), _caller(request).name)
 
     def _slow_path(self, request: Request, responder: Responder) -> None:
         path = (
@@ -82,10 +90,14 @@ class App:
         if path in self._open:
             _read_only(request)
             self._open[path](request, responder)
-        elif path == "/v1/models" or path.startswith(MODELS_PREFIX):
+        elif path == _MODELS or path.startswith(f"{_MODELS}/"):
             _read_only(request)
             self._keys.principal(shown_key(request))
-            (self._models.list if path == "/v1/models" else self._models.show)(request, responder)
+            catalogue = self._models[_caller(request).name]
+            if path == _MODELS:
+                catalogue.list(request, responder)
+            else:
+                catalogue.show(path[len(_MODELS) + 1 :], responder)  # a name may hold slashes
         elif path.startswith(RESPONSES_PREFIX):
             self._responses(request, responder, self._keys.principal(shown_key(request)))
         elif path in self._ollama:
@@ -100,7 +112,7 @@ class App:
             self._relay(request, responder)
         else:
             endpoints = [route.decode() for route in self._endpoints]
-            known = ", ".join((*endpoints, "/v1/models", *self._ollama, "/health", "/ready", "/metrics", "/docs"))
+            known = ", ".join((*endpoints, _MODELS, *self._ollama, "/health", "/ready", "/metrics", "/docs"))
             raise EndpointNotFound(f'there is no endpoint "{path[:200]}"', remedy=f"known: {known}")
 
 
@@ -113,6 +125,12 @@ def refusing(limits: Callable[[], ServerLimits]) -> Callable[[int, Responder], N
         responder.send(_SHOWN.get(status, status), errors.headers_of(error, identity), errors.body_of(error, identity)[1])
 
     return refuse
+
+
+def _caller(request: Request) -> Caller:
+    """Who asks at a path that is no endpoint: Anthropic's clients say so by a header, where the path itself does not tell."""
+    caller = caller_at(request.path)
+    return ANTHROPIC if caller is OPENAI and request.header(b"anthropic-version") else caller
 
 
 def _read_only(request: Request) -> None:

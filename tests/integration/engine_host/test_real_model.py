@@ -163,6 +163,27 @@ def test_what_a_caller_writes_cannot_forge_a_turn(client):
     assert tokens("a< |im_end| >b") > tokens("a b") + 3
 
 
+@pytest.mark.parametrize(
+    "messages",
+    [
+        QUESTION,
+        [{"role": "system", "content": "Be brief. 世界 🎉"}, *QUESTION, {"role": "assistant", "content": "Paris."}, *QUESTION],
+        [{"role": "user", "content": [{"type": "text", "text": "a<|im_end|>b"}, {"type": "text", "text": "  x\n\n"}]}],
+    ],
+    ids=["one question", "several turns", "parts, and a forged mark"],
+)
+def test_a_count_is_the_usage_of_the_same_chat(client, host, messages):
+    counted = httpx2.post(f"{host.address}/tokenize", json={"model": "small", "messages": messages}).json()
+    answer = client.chat.completions.create(model="small", messages=messages, max_tokens=1)
+    assert counted["count"] == answer.usage.prompt_tokens == len(counted["tokens"])
+
+
+def test_a_count_may_be_larger_than_the_context(host):
+    long = [{"role": "user", "content": "word " * 1100}]
+    counted = httpx2.post(f"{host.address}/tokenize", json={"model": "small", "messages": long}).json()
+    assert counted["count"] > counted["max_model_len"] == 1024
+
+
 def test_a_prompt_and_an_answer_that_do_not_fit(client):
     with pytest.raises(openai.BadRequestError) as prompt:
         chat(client, "word " * 1100)

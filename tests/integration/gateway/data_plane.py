@@ -115,7 +115,7 @@ class WholeServer(Running):
         self.port = int(told[1])
 
 
-def provider(name: str, url: str, **more: Any) -> str:
-    """One row of configuration."""
+def provider(name: str, url: str, /, **more: Any) -> str:
+    """One row of configuration; ``more`` may name another url."""
     row = {"name": name, "url": url, "models": ["mock-model"], **more}
     return msgspec.json.encode(row).decode()

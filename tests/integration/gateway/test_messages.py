@@ -121,8 +121,8 @@ def test_errors_come_in_the_dialects_shape(client: anthropic.Anthropic, upstream
 
 
 def test_what_is_not_served_is_refused_in_the_dialects_shape(client: anthropic.Anthropic, upstream: MockUpstream) -> None:
-    with pytest.raises(anthropic.NotFoundError, match="count_tokens") as told:
-        client.messages.count_tokens(model="mock-model", messages=HELLO)
+    with pytest.raises(anthropic.NotFoundError, match="/v1/messages/batches") as told:
+        client.messages.batches.list()
     body: Any = told.value.body
     assert (body["type"], body["error"]["type"]) == ("error", "not_found_error")
 

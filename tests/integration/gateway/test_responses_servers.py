@@ -58,7 +58,7 @@ def raw_stream(running: Running, **fields: Any) -> bytes:
 
 
 def test_a_loop_of_tools_with_signed_thoughts_goes_on_by_name_and_by_hand(start: Start, upstream: MockUpstream) -> None:
-    client = start(upstream, **CLAUDE).client()
+    client: Any = start(upstream, **CLAUDE).client()
     turn = [THOUGHT, HIDDEN, text("Let me look."), CALL]
     upstream.script(claude(*turn, reason="tool_use"), times=2)
     upstream.script(claude(text("It rains.")), times=2)
@@ -112,7 +112,7 @@ def test_a_stream_of_anthropics(start: Start, upstream: MockUpstream) -> None:
 
 
 def test_what_anthropic_lacks_is_refused_by_the_callers_name(start: Start, upstream: MockUpstream) -> None:
-    client = start(upstream, **CLAUDE).client()
+    client: Any = start(upstream, **CLAUDE).client()
     refused: Any = [
         ({"text": {"format": {"type": "json_object"}}}, "text.format"),
         ({"top_logprobs": 2}, "include"),
@@ -136,7 +136,7 @@ def test_what_anthropic_lacks_is_refused_by_the_callers_name(start: Start, upstr
 
 
 def test_the_signature_of_a_call_goes_back_with_it(start: Start, upstream: MockUpstream) -> None:
-    client = start(upstream, **GEMINI).client()
+    client: Any = start(upstream, **GEMINI).client()
     part = {"functionCall": {"name": "weather", "args": {"place": "Köln"}}, "thoughtSignature": "c2ln"}
     upstream.script(Body({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}))
     upstream.script(Body({"candidates": [{"content": {"role": "model", "parts": [{"text": "wet"}]}, "finishReason": "STOP"}]}))
@@ -198,7 +198,7 @@ def test_calls_go_there_as_they_are_and_answers_come_as_they_came(start: Start, 
 
 
 def test_such_a_server_keeps_its_responses_itself(start: Start, upstream: MockUpstream) -> None:
-    client = start(upstream, **NATIVE).client()
+    client: Any = start(upstream, **NATIVE).client()
     upstream.script(Body(theirs()), times=2)
     first = client.responses.create(**ASK)
     client.responses.create(**ASK, previous_response_id=first.id)

@@ -246,10 +246,11 @@ def test_cancelling_and_slowness_reach_the_model() -> None:
     store = FakeResponseStore()
     door = Door(store, Header("content-type", "text/event-stream"), Event({}), Delay(1.0), Event({}))
     door.ask(call(stream=True))
-    door.handle.pause()
-    assert door.model.calls[0].paused
-    door.handle.resume()
-    assert not door.model.calls[0].paused
+    paused = []
+    for turn in (door.handle.pause, door.handle.resume):
+        turn()
+        paused.append(door.model.calls[0].paused)
+    assert paused == [True, False]
     door.handle.cancel("gone")
     assert door.model.calls[0].cancelled == "gone"
 

@@ -67,6 +67,14 @@ REFUSED_COMPLETION: Mapping[str, Refusal] = {
     "echo": Refusal("this engine does not repeat the prompt", "leave it out, and put the prompt before the text yourself"),
     "suffix": Refusal("this engine does not fill in text between a prompt and a suffix", "leave it out"),
 }
+REFUSED_TOKENIZE: Mapping[str, Refusal] = {
+    "add_special_tokens": Refusal("the chat template of the model adds them where they belong", "leave it out"),
+    "chat_template": Refusal("this engine renders the template of its model only", "leave it out"),
+    "continue_final_message": Refusal("this engine always begins a new message", "leave it out"),
+    "prompt": Refusal("this engine counts the tokens of chats", "give `messages`", lambda value: value is None),
+    "return_token_strs": Refusal("this engine tells the ids of tokens only", "leave it out"),
+    "tools": _NO_TOOLS,
+}
 
 
 def check_names(raw: Mapping[str, msgspec.Raw], honoured: Collection[str], refused: Mapping[str, Refusal]) -> None:

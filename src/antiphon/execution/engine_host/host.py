@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -24,7 +24,7 @@ from antiphon.core.errors import (
 )
 from antiphon.core.ports import Engine
 from antiphon.execution.engine_host.answer import Answer, send_error
-from antiphon.execution.engine_host.preparation import Preparation, Work
+from antiphon.execution.engine_host.preparation import Preparation, Tokenized, Work
 from antiphon.execution.engine_host.responses import ModelList, ModelObject
 from antiphon.execution.engine_host.sampling import OPENAI_DEFAULTS, SamplingDefaults
 from antiphon.execution.wire.host import Health, HostState
@@ -34,7 +34,11 @@ from antiphon.transport.server import Request, Responder
 MAX_PREPARING = 256
 """Requests that may wait for their prompt to be tokenised."""
 
-_POSTS = {"/v1/chat/completions": Preparation.chat, "/v1/completions": Preparation.completion}
+_POSTS: Mapping[str, Callable[[Preparation, bytes], Work | Tokenized]] = {
+    "/v1/chat/completions": Preparation.chat,
+    "/v1/completions": Preparation.completion,
+    "/tokenize": Preparation.tokenize,
+}
 _REFUSALS = {
     400: ("the bytes received are not an HTTP/1.1 request", "send well-formed HTTP/1.1"),
     408: ("the request did not arrive in time", "send it at once"),
@@ -131,7 +135,7 @@ class EngineHost:
         prepare = _POSTS.get(request.path)
         if prepare is not None:
             _check_method(request, "POST")
-            self._generate(prepare, request.body, responder, request_id)
+            self._prepare(prepare, request.body, responder, request_id)
         elif request.path == "/health":
             _check_method(request, "GET")
             health = Health(self.state.value, self.name, self.detail)
@@ -163,8 +167,10 @@ class EngineHost:
             self.name, self.state.value, len(self._open), self._engine.info.context_length, *msgspec.structs.astuple(stats)
         )
 
-    def _generate(self, prepare: Callable[[Preparation, bytes], Work], body: bytes, responder: Responder, request_id: str) -> None:
-        """Tokenise beside the loop, then hand over to the engine."""
+    def _prepare(
+        self, prepare: Callable[[Preparation, bytes], Work | Tokenized], body: bytes, responder: Responder, request_id: str
+    ) -> None:
+        """Tokenise beside the loop, then hand over to the engine where more than that is wanted."""
         preparation = self._ready()
         if self._preparing >= MAX_PREPARING:
             raise QueueFull(
@@ -188,7 +194,9 @@ class EngineHost:
             raise CapacityError(f'model "{self.name}" is still loading', remedy="try again in a few seconds", retry_after=2)
         return self._preparation
 
-    def _prepared(self, future: "asyncio.Future[Work]", waiting: "_Waiting", responder: Responder, request_id: str) -> None:
+    def _prepared(
+        self, future: "asyncio.Future[Work | Tokenized]", waiting: "_Waiting", responder: Responder, request_id: str
+    ) -> None:
         self._preparing -= 1
         if waiting.left or future.cancelled():
             self._closed(waiting)
@@ -196,9 +204,13 @@ class EngineHost:
         assert self._engine is not None
         answer = None
         try:
-            answer = Answer(self._engine, future.result(), responder, request_id, self._ended)
-            self._opened(answer)
-            answer.start()
+            work = future.result()
+            if isinstance(work, Tokenized):
+                _send(responder, work, request_id)
+            else:
+                answer = Answer(self._engine, work, responder, request_id, self._ended)
+                self._opened(answer)
+                answer.start()
         except AntiphonError as error:
             send_error(responder, error, request_id)
         except Exception:  # the border of the engine, which is a plugin: its faults are ours to answer for

@@ -12,7 +12,14 @@ from antiphon import __version__
 from antiphon.core.errors import ContextOverflow, InvalidRequest, ModelNotFound
 from antiphon.core.ports import Engine, SamplingParams
 from antiphon.execution.engine_host import sampling
-from antiphon.execution.engine_host.requests import ChatRequest, CompletionRequest, decode_chat, decode_completion
+from antiphon.execution.engine_host.requests import (
+    ChatRequest,
+    CompletionRequest,
+    TokenizeRequest,
+    decode_chat,
+    decode_completion,
+    decode_tokenize,
+)
 from antiphon.execution.engine_host.sampling import OPENAI_DEFAULTS, SamplingDefaults
 from antiphon.execution.engine_host.shapes import ChatShape, CompletionShape, Shape
 from antiphon.execution.engine_host.template import ChatTemplate
@@ -35,6 +42,16 @@ class Work(msgspec.Struct, frozen=True):
     prompts: tuple[Prompt, ...]
     stops: tuple[str, ...]
     stream: bool
+
+
+class Tokenized(msgspec.Struct, frozen=True):
+    """Answer of ``POST /tokenize``."""
+
+    count: int
+    max_model_len: int
+    """Tokens that prompt and answer may have together."""
+    tokens: Sequence[int]
+    token_strs: None = None
 
 
 class Preparation:
@@ -63,11 +80,15 @@ class Preparation:
         adapter = self._adapter(request.model)
         params = sampling.sampling_params(request, adapter=adapter, defaults=self._defaults)
         stops = sampling.stop_strings(request)
-        pieces = self._template.render(request.messages, request.chat_template_kwargs)
-        self._check_size(sum(map(len, pieces)), "messages")
-        tokens = [token for piece in pieces for token in self._engine.encode(piece)]
-        prompt = self._prompt(request, tokens, params, "messages")
+        prompt = self._prompt(request, self._rendered(request), params, "messages")
         return Work(self._shape(ChatShape, request), (prompt,), stops, bool(request.stream))
+
+    def tokenize(self, body: bytes) -> Tokenized:
+        """Read a body of ``/tokenize``. It may have more tokens than the context. Raises as ``chat`` does."""
+        request = decode_tokenize(body)
+        self._adapter(request.model)
+        tokens = self._rendered(request)
+        return Tokenized(len(tokens), self._context, tokens)
 
     def completion(self, body: bytes) -> Work:
         """Read a body of ``/v1/completions``. Raises as ``chat`` does."""
@@ -84,6 +105,12 @@ class Preparation:
                 f'model "{model[:200]}" is not served here', remedy=f"name one of {', '.join(self._adapters)}", param="model"
             )
         return self._adapters[model]
+
+    def _rendered(self, request: ChatRequest | TokenizeRequest) -> list[int]:
+        """The tokens of a conversation."""
+        pieces = self._template.render(request.messages, request.chat_template_kwargs)
+        self._check_size(sum(map(len, pieces)), "messages")
+        return [token for piece in pieces for token in self._engine.encode(piece)]
 
     def _prompt(
         self, request: ChatRequest | CompletionRequest, tokens: Sequence[int], params: SamplingParams, param: str

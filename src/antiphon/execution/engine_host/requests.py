@@ -1,4 +1,4 @@
-"""Requests of the two completion endpoints, as they come over the wire."""
+"""Requests of the two completion endpoints and of the one that counts, as they come over the wire."""
 
 import re
 from typing import Any, TypeVar
@@ -6,7 +6,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from antiphon.core.errors import InvalidRequest, UnsupportedParameter
-from antiphon.execution.engine_host.fields import REFUSED_CHAT, REFUSED_COMPLETION, Refusal, check_names, unknown_field
+from antiphon.execution.engine_host.fields import (
+    REFUSED_CHAT,
+    REFUSED_COMPLETION,
+    REFUSED_TOKENIZE,
+    Refusal,
+    check_names,
+    unknown_field,
+)
 from antiphon.execution.wire.wrong_values import WrongValue
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -109,6 +116,15 @@ class ChatRequest(SamplingRequest, frozen=True, kw_only=True):
     response_format: ResponseFormat | None = None
 
 
+class TokenizeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Body of ``POST /tokenize``: what of a chat its prompt is made of."""
+
+    model: str
+    messages: list[Message]
+    add_generation_prompt: bool | None = None
+    chat_template_kwargs: dict[str, Any] | None = None
+
+
 class CompletionRequest(SamplingRequest, frozen=True, kw_only=True):
     """Body of ``POST /v1/completions``."""
 
@@ -122,6 +138,7 @@ class CompletionRequest(SamplingRequest, frozen=True, kw_only=True):
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _CHAT = msgspec.json.Decoder(ChatRequest)
 _COMPLETION = msgspec.json.Decoder(CompletionRequest)
+_TOKENIZE = msgspec.json.Decoder(TokenizeRequest)
 _NESTED: dict[str, type[msgspec.Struct]] = {
     "messages": Message,
     "function": FunctionCall,
@@ -131,16 +148,26 @@ _NESTED: dict[str, type[msgspec.Struct]] = {
     "json_schema": NamedSchema,
 }
 
-R = TypeVar("R", ChatRequest, CompletionRequest)
+R = TypeVar("R", ChatRequest, CompletionRequest, TokenizeRequest)
 
 
 def decode_chat(body: bytes) -> ChatRequest:
     """Raises InvalidRequest or UnsupportedParameter, naming the field."""
     request = _decode(body, _CHAT, ChatRequest, REFUSED_CHAT)
-    if not request.messages:
-        raise InvalidRequest("`messages` is empty", remedy="give at least one message", param="messages")
-    for position, message in enumerate(request.messages):
-        _check_message(message, f"messages[{position}]")
+    _check_messages(request.messages)
+    return request
+
+
+def decode_tokenize(body: bytes) -> TokenizeRequest:
+    """Raises InvalidRequest or UnsupportedParameter, naming the field."""
+    request = _decode(body, _TOKENIZE, TokenizeRequest, REFUSED_TOKENIZE)
+    if request.add_generation_prompt is False:
+        raise UnsupportedParameter(
+            "`add_generation_prompt` is not supported where it is false: this engine counts what a chat sends",
+            remedy="leave it out, or give true",
+            param="add_generation_prompt",
+        )
+    _check_messages(request.messages)
     return request
 
 
@@ -167,6 +194,13 @@ def _invalid(error: msgspec.ValidationError) -> InvalidRequest:
         noun = re.sub(r"\[\d+\]$", "", wrong.place).rpartition(".")[2]
         return unknown_field(wrong.unknown, wrong.below(wrong.unknown), _NESTED[noun].__struct_fields__)
     return wrong.error()
+
+
+def _check_messages(messages: list[Message]) -> None:
+    if not messages:
+        raise InvalidRequest("`messages` is empty", remedy="give at least one message", param="messages")
+    for position, message in enumerate(messages):
+        _check_message(message, f"messages[{position}]")
 
 
 def _check_message(message: Message, path: str) -> None:

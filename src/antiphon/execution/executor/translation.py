@@ -13,9 +13,11 @@ from antiphon.execution.wire.chat import ChatRequest
 from antiphon.execution.wire.chat_answer import Counted, Event, Failed
 from antiphon.execution.wire.dialect import (
     InboundChat,
+    InboundCount,
     InboundEmbedding,
     InboundRerank,
     OutboundChat,
+    OutboundCount,
     OutboundEmbedding,
     OutboundRerank,
 )
@@ -91,6 +93,8 @@ def translated(call: Call, provider: Provider, upstream: str) -> Translation:
         return _embedding(call, provider, upstream, endpoint.embedding, outbound.embedding)
     if endpoint.rerank is not None and outbound.rerank is not None:
         return _rerank(call, provider, upstream, endpoint.rerank, outbound.rerank)
+    if endpoint.count is not None and outbound.count is not None:
+        return _count(call, provider, upstream, endpoint.count, outbound.count)
     raise provider.lacks(call)
 
 
@@ -139,6 +143,16 @@ def _rerank(call: Call, provider: Provider, upstream: str, inbound: InboundReran
     def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
         answer = outbound.read_answer(body, request)
         return answer.usage, inbound.write_answer(answer, request, call.id)
+
+    return Translation(_asked(call, provider, upstream, outbound.endpoint, body), read_whole)
+
+
+def _count(call: Call, provider: Provider, upstream: str, inbound: InboundCount, outbound: OutboundCount) -> Translation:
+    told = msgspec.structs.replace(inbound.decode_request(call.body), model=upstream)
+    body = _encoded(told, call, lambda asked: outbound.encode_request(asked, provider.chat))
+
+    def read_whole(body: bytes) -> tuple[Usage | None, bytes]:
+        return None, inbound.write_answer(outbound.read_answer(body))
 
     return Translation(_asked(call, provider, upstream, outbound.endpoint, body), read_whole)
 

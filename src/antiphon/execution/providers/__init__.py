@@ -51,6 +51,7 @@ class Abilities(msgspec.Struct, frozen=True):
     images: bool = False
     speech: bool = False
     transcription: bool = False
+    count_tokens: bool = False
 
 
 class ProviderOptions(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.jina.rerank import OUTBOUND_RERANK
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.chat import DIALECT, OUTBOUND_CHAT
+from antiphon.execution.wire.openai.counting import OUTBOUND_COUNT
 from antiphon.execution.wire.openai.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.openai.form import with_model as with_form_model
 from antiphon.execution.wire.openai.passing import GENERATION, MEDIA, WHOLE
@@ -68,6 +69,7 @@ class OpenAIProvider:
             chat if able.chat else None,
             OUTBOUND_EMBEDDING if able.embeddings else None,
             OUTBOUND_RERANK if able.rerank else None,
+            OUTBOUND_COUNT if able.chat and able.count_tokens else None,
         )
         self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=not options.local)
         self.chat = ChatAbilities(
@@ -95,6 +97,8 @@ class OpenAIProvider:
         typed = ((b"content-type", b"application/json"), *headers)
         paths = {endpoint: f"{options.base_path}/{endpoint}" for endpoint in self.passing}
         self._heads = {endpoint: self.pool.prepare("POST", path, typed) for endpoint, path in paths.items()}
+        root = options.base_path.removesuffix("/v1")
+        self._heads[OUTBOUND_COUNT.endpoint] = self.pool.prepare("POST", f"{root}/{OUTBOUND_COUNT.endpoint}", typed)
         self._form_heads = {
             endpoint: self.pool.prepare("POST", path, headers) for endpoint, path in paths.items() if ENDPOINTS[endpoint].forms
         }

@@ -6,6 +6,7 @@ from antiphon.execution.providers import Abilities, HeaderFields, Prepared, Prov
 from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.anthropic.chat import OUTBOUND
+from antiphon.execution.wire.anthropic.counting import PASSING as COUNT
 from antiphon.execution.wire.anthropic.foreign_thoughts import without_foreign_thoughts
 from antiphon.execution.wire.anthropic.passing import PASSING
 from antiphon.execution.wire.chat import ChatAbilities
@@ -22,7 +23,7 @@ MAX_TOKENS = 4096
 
 
 class AnthropicProvider:
-    """A server at ``{url}/messages``."""
+    """A server at ``{url}/messages`` and ``{url}/messages/count_tokens``."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         self.name = options.name
@@ -32,6 +33,8 @@ class AnthropicProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {"messages": PASSING} if able.chat else {}
+        if able.chat and able.count_tokens:
+            self.passing["messages/count_tokens"] = COUNT
         self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
         self.chat = ChatAbilities(
             max_tokens=MAX_TOKENS,
@@ -47,13 +50,16 @@ class AnthropicProvider:
         self.embedding = EmbeddingAbilities()
         self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
-        self._head = self.pool.prepare("POST", f"{options.base_path}/messages", headers)
+        self._heads = {
+            endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers)
+            for endpoint in ("messages", "messages/count_tokens")
+        }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         body = without_foreign_thoughts(call.body)
         if call.model != upstream:
             body = with_model(body, call.model, upstream)
-        return Prepared(self._head, body, strips_usage=False)
+        return Prepared(self._heads[call.endpoint], body, strips_usage=False)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)
@@ -63,7 +69,7 @@ class _Plugin:
     title = "Anthropic, and those who imitate it"
     documentation = "https://docs.claude.com/en/api/messages"
     url = "https://api.anthropic.com/v1"
-    abilities = Abilities(completions=False, embeddings=False, audio=False, n=False, seed=False, logprobs=False)
+    abilities = Abilities(completions=False, embeddings=False, audio=False, n=False, seed=False, logprobs=False, count_tokens=True)
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:

@@ -11,6 +11,7 @@ from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.gemini.chat import OUTBOUND_CHAT
+from antiphon.execution.wire.gemini.counting import OUTBOUND_COUNT
 from antiphon.execution.wire.gemini.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.gemini.names import DIALECT, resource_name
 from antiphon.transport.client import ClientPool
@@ -30,7 +31,12 @@ class GeminiProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {}
-        self.outbound = Outbound(DIALECT, OUTBOUND_CHAT if able.chat else None, OUTBOUND_EMBEDDING if able.embeddings else None)
+        self.outbound = Outbound(
+            DIALECT,
+            OUTBOUND_CHAT if able.chat else None,
+            OUTBOUND_EMBEDDING if able.embeddings else None,
+            count=OUTBOUND_COUNT if able.chat and able.count_tokens else None,
+        )
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -50,7 +56,7 @@ class GeminiProvider:
         """By model and method; the models are those of the configuration."""
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
-        method = _STREAMED if call.stream else call.endpoint
+        method = _STREAMED if call.stream and call.endpoint == OUTBOUND_CHAT.endpoint else call.endpoint
         head = self._heads.get((upstream, method))
         if head is None:
             path = f"{self._root}/{quote(resource_name(upstream), safe='/@')}:{method}"
@@ -65,7 +71,7 @@ class _Plugin:
     title = "Google Gemini"
     documentation = "https://ai.google.dev/api"
     url = "https://generativelanguage.googleapis.com/v1beta"
-    abilities = Abilities(completions=False, logprobs=False)
+    abilities = Abilities(completions=False, logprobs=False, count_tokens=True)
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:

@@ -8,6 +8,6 @@ plugin = Vendor(
     title="vLLM",
     documentation="https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html",
     url="http://127.0.0.1:8000/v1",
-    abilities=Abilities(documents=False, rerank=True, transcription=True),
+    abilities=Abilities(documents=False, rerank=True, transcription=True, count_tokens=True),
     words=Words(top_k=True, min_p=True, repetition_penalty=True),
 )

@@ -144,6 +144,26 @@ class OutboundRerank(msgspec.Struct, frozen=True):
     """Of a body and what was asked. Raises UpstreamBroken where it is no answer to that, UpstreamRefused for an error."""
 
 
+class InboundCount(msgspec.Struct, frozen=True):
+    """How callers of a dialect ask how many tokens a chat has before it is answered, and are told."""
+
+    decode_request: Callable[[bytes], ChatRequest]
+    """Raises InvalidRequest, naming the field, for a body that is no request of the dialect."""
+    write_answer: Callable[[int], bytes]
+    """Of the number of tokens."""
+
+
+class OutboundCount(msgspec.Struct, frozen=True):
+    """How servers of a dialect are asked for that number, and read."""
+
+    endpoint: str
+    """What the provider is asked to prepare: a name that it knows."""
+    encode_request: Callable[[ChatRequest, ChatAbilities], bytes]
+    """Raises UnsupportedParameter, naming the field, for what the server could not do in the chat itself."""
+    read_answer: Callable[[bytes], int]
+    """Raises UpstreamBroken where the body tells no number, UpstreamRefused for an error."""
+
+
 class Caller(msgspec.Struct, frozen=True):
     """How callers of a dialect hear of errors."""
 
@@ -169,6 +189,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     """How a chat is translated where the server's dialect is another. Where nothing is, only the same dialect can answer."""
     embedding: InboundEmbedding | None = None
     rerank: InboundRerank | None = None
+    count: InboundCount | None = None
     forms: bool = False
     """Requests may come as forms (multipart/form-data), since they carry files."""
     streams: bool = False
@@ -196,3 +217,4 @@ class Outbound(msgspec.Struct, frozen=True):
     chat: OutboundChat | None = None
     embedding: OutboundEmbedding | None = None
     rerank: OutboundRerank | None = None
+    count: OutboundCount | None = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from antiphon.execution.wire.anthropic import chat as anthropic
+from antiphon.execution.wire.anthropic.counting import INBOUND_COUNT
 from antiphon.execution.wire.cohere import DIALECT as COHERES
 from antiphon.execution.wire.cohere import rerank as cohere
 from antiphon.execution.wire.dialect import Caller, Endpoint
@@ -46,6 +47,7 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "audio/transcriptions": Endpoint("/v1/audio/transcriptions", OPENAI, "transcription", forms=True),
     "audio/translations": Endpoint("/v1/audio/translations", OPENAI, "transcription", forms=True),
     "messages": Endpoint("/v1/messages", ANTHROPIC, "chat", anthropic.INBOUND_CHAT),
+    "messages/count_tokens": Endpoint("/v1/messages/count_tokens", ANTHROPIC, "count_tokens", count=INBOUND_COUNT),
     "api/chat": Endpoint("/api/chat", OLLAMA, "chat", ollama.INBOUND_CHAT, streams=True),
     "api/generate": Endpoint("/api/generate", OLLAMA, "chat", ollama.INBOUND_GENERATE, streams=True),
     "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings", embedding=INBOUND_EMBED),

@@ -1,17 +1,11 @@
 """GET /v1/models and /v1/models/{id}."""
 
-from urllib.parse import unquote
-
 import msgspec
 
-from antiphon.core.errors import AntiphonError
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
-from antiphon.gateway import errors
-from antiphon.gateway.exchange import request_id
 from antiphon.transport.server import Request, Responder
 
-PREFIX = "/v1/models/"
 _JSON = ((b"content-type", b"application/json"),)
 _encode = msgspec.json.Encoder().encode
 
@@ -47,11 +41,6 @@ class Models:
         """GET /v1/models."""
         responder.send(200, _JSON, _encode(ModelList([_object(card) for card in self._directory.cards()])))
 
-    def show(self, request: Request, responder: Responder) -> None:
-        """GET /v1/models/{id}; an id may hold slashes."""
-        try:
-            card = self._directory.card(unquote(request.path[len(PREFIX) :]))
-        except AntiphonError as error:
-            errors.refuse(responder, error, request_id(request))
-            return
-        responder.send(200, _JSON, _encode(_object(card)))
+    def show(self, name: str, responder: Responder) -> None:
+        """GET /v1/models/{id}. Raises ModelNotFound."""
+        responder.send(200, _JSON, _encode(_object(self._directory.card(name))))

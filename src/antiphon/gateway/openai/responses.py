@@ -17,7 +17,8 @@ PREFIX = "/v1/responses/"
 _JSON = ((b"content-type", b"application/json"),)
 _NOT_SERVED = ("input_tokens", "compact")
 """What OpenAI has below this path and no other server has a like of."""
-_PAGE, _MAX_PAGE = 20, 100
+PAGE, MAX_PAGE = 20, 100
+"""Items that a page has unless the caller says otherwise, and at most."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -115,9 +116,9 @@ class _Call:
     def list_input(self) -> None:
         """GET /v1/responses/{id}/input_items: all that the model was shown, what was continued among it; latest first."""
         query = {name: values[-1] for name, values in parse_qs(self._request.query).items()}
-        limit, order = query.get("limit", str(_PAGE)), query.get("order", "desc")
-        if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= _MAX_PAGE:
-            raise InvalidRequest(f'`limit` is "{limit[:50]}"', remedy=f"give a number from 1 to {_MAX_PAGE}", param="limit")
+        limit, order = query.get("limit", str(PAGE)), query.get("order", "desc")
+        if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= MAX_PAGE:
+            raise InvalidRequest(f'`limit` is "{limit[:50]}"', remedy=f"give a number from 1 to {MAX_PAGE}", param="limit")
         if order not in ("asc", "desc"):
             raise InvalidRequest(f'`order` is "{order[:50]}"', remedy="give asc or desc", param="order")
 

@@ -14,6 +14,9 @@ MARK = "[[fidelity]]"
 MODEL = "[[model]]"
 """Stands for the name of the model where the request is given as bytes."""
 
+USUAL_LIMIT = 30.0
+"""Seconds until an answer must be complete, unless the case says otherwise."""
+
 ServerDialect = Literal["openai", "anthropic"]
 Check = Callable[[Outcome], None]
 """Raises Miss, which says what is wrong."""
@@ -119,15 +122,15 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     caller: Behaviour = ReadAll()
     headers: tuple[tuple[str, str], ...] = ()
     """Of the request, beside the usual ones."""
-    limit: float = 30.0
+    limit: float = USUAL_LIMIT
     """Seconds until the answer must be complete."""
     native: Scene | None = None
     """What the model's server does where the gateway passes the caller's dialect on to it."""
 
     @property
     def alone(self) -> bool:
-        """It looks at times, so nothing else may run beside it."""
-        return not isinstance(self.caller, ReadAll)
+        """It looks at times or keeps the gateway busy, so nothing else may run beside it."""
+        return not isinstance(self.caller, ReadAll) or self.limit > USUAL_LIMIT
 
     @property
     def streamed(self) -> bool:

@@ -57,7 +57,11 @@ def _reach(name: str, provider: Provider) -> str:
     endpoint, outbound = ENDPOINTS[name], provider.outbound
     if name in provider.passing:
         return "="
-    pairs = ((endpoint.embedding, outbound.embedding), (endpoint.rerank, outbound.rerank))
+    pairs = (
+        (endpoint.embedding, outbound.embedding),
+        (endpoint.rerank, outbound.rerank),
+        (endpoint.count, outbound.count),
+    )
     return "✓" if any(inbound is not None and other is not None for inbound, other in pairs) else ""
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
@@ -14,9 +14,8 @@ from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.transport import sse
+from tests.unit.execution.wire.cases import CASES, FEWER
 
-CASES = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(CASES, max_examples=100)
 ABLE = ChatAbilities(reasoning="adaptive", documents=True, top_k=True, system_anywhere=True)
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=12)
 NAME = st.sampled_from(["weather", "time-of_day", "f"])

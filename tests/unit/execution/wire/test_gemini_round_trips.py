@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from google.genai import types
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
@@ -17,10 +17,11 @@ from antiphon.execution.wire.gemini import chat as gemini
 from antiphon.execution.wire.gemini.turns import NO_SIGNATURE
 from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.transport import sse
-from tests.unit.execution.wire.test_dialect_round_trips import CASES, FEWER, NAME, OBJECT, TEXT, mutated, openai_requests, requests
+from tests.unit.execution.wire.cases import CASES, FEWER, cases
+from tests.unit.execution.wire.test_dialect_round_trips import NAME, OBJECT, TEXT, mutated, openai_requests, requests
 
 ABLE = ChatAbilities(reasoning="budget", documents=True, audio=True)
-CHECKED = settings(CASES, max_examples=300)
+CHECKED = cases(0.3)
 """Google's types take their time."""
 
 

@@ -5,7 +5,7 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
@@ -16,10 +16,9 @@ from antiphon.execution.wire.ollama import chat as ollama
 from antiphon.execution.wire.ollama.passing import Watch
 from antiphon.execution.wire.openai import chat as openai_chat
 from antiphon.transport import lines
+from tests.unit.execution.wire.cases import CASES, FEWER
 from tests.unit.execution.wire.test_dialect_round_trips import JSON, NAME, OBJECT, TEXT, cut, mutated, some
 
-CASES = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(CASES, max_examples=100)
 ABLE = ChatAbilities(reasoning="effort", reasoning_back=True, top_k=True, min_p=True, repetition_penalty=True)
 ASKED = ChatRequest(dialect="ollama", model="m", messages=())
 IMAGE = st.sampled_from([b"\x89PNG\r\n\x1a\n....", b"\xff\xd8\xff\xe0........", b"GIF89a......"]).map(

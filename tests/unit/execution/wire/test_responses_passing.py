@@ -30,15 +30,12 @@ COMPLETED = event("response.completed", response={"id": "resp_1", "status": "com
 
 def test_a_stream_goes_on_as_it_came() -> None:
     watch = Watch(False)
-    assert watch.take(CREATED) == CREATED
-    assert not watch.begun
-    assert watch.take(b": alive\n\n") == b": alive\n\n"
-    assert not watch.begun
-    assert watch.take(DELTA + DELTA) == DELTA + DELTA
-    assert watch.begun
-    assert not watch.ended
-    assert watch.take(COMPLETED + b"data: [DONE]\n\n") == COMPLETED
-    assert watch.ended
+    seen = [
+        (watch.take(raw), watch.begun, watch.ended) for raw in (CREATED, b": alive\n\n", DELTA * 2, COMPLETED + b"data: [DONE]\n\n")
+    ]
+    assert seen == [
+        (CREATED, False, False), (b": alive\n\n", False, False), (DELTA * 2, True, False), (COMPLETED, True, True),
+    ]  # fmt: skip
     assert watch.usage() == USED
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken, UpstreamRefused
@@ -24,9 +24,10 @@ from antiphon.execution.wire.rerank import Ranked, RerankAnswer, RerankRequest
 from antiphon.execution.wire.tei import rerank as tei_rerank
 from antiphon.execution.wire.voyage import embeddings as voyage_embeddings
 from antiphon.execution.wire.voyage import rerank as voyage_rerank
+from tests.unit.execution.wire.cases import cases
 
-CASES = settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
-FEWER = settings(CASES, max_examples=200)
+CASES = cases(0.5)
+FEWER = cases(0.2)
 ABLE = EmbeddingAbilities()
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 JSON = st.recursive(

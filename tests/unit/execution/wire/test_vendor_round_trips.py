@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest, UnsupportedParameter, UpstreamBroken
@@ -18,9 +18,10 @@ from antiphon.execution.wire.dashscope.chat import MULTIMODAL, TEXT
 from antiphon.execution.wire.dialect import OutboundChat
 from antiphon.execution.wire.openai import chat as openai_chat
 from tests.unit.execution.wire.bedrock_oracle import MODEL, check_request, frame, parsed_stream
-from tests.unit.execution.wire.test_dialect_round_trips import CASES, FEWER, answers, cut, mutated, openai_requests, requests
+from tests.unit.execution.wire.cases import CASES, FEWER, cases
+from tests.unit.execution.wire.test_dialect_round_trips import answers, cut, mutated, openai_requests, requests
 
-SOME = settings(CASES, max_examples=300)
+SOME = cases(0.3)
 ABLE = ChatAbilities(reasoning="adaptive", documents=True, top_k=True, reasoning_back=True)
 SERVERS = pytest.mark.parametrize("outbound", [CONVERSE, TEXT, MULTIMODAL], ids=["bedrock", "dashscope", "dashscope-multimodal"])
 

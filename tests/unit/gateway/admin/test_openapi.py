@@ -15,7 +15,10 @@ from antiphon.gateway.openai import models
 REFERENCE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "api.md"
 DESCRIPTION = json.loads(document())
 OPERATIONS = {
-    f"{method.upper()} {path}": operation for path, methods in DESCRIPTION["paths"].items() for method, operation in methods.items()
+    f"{method.upper()} {path}": operation
+    for path, methods in DESCRIPTION["paths"].items()
+    for method, operation in methods.items()
+    if method != "parameters"
 }
 
 
@@ -34,6 +37,12 @@ def test_it_describes_every_public_endpoint():
         "POST /v1/completions",
         "POST /v1/embeddings",
         "POST /v1/messages",
+        "POST /v1/responses",
+        "GET /v1/responses/{id}",
+        "DELETE /v1/responses/{id}",
+        "GET /v1/responses/{id}/input_items",
+        "POST /v1/responses/{id}/cancel",
+        "POST /v1/messages/count_tokens",
         "POST /v1/rerank",
         "POST /v2/rerank",
         "POST /v1/moderations",
@@ -62,7 +71,7 @@ def test_it_describes_every_public_endpoint():
 
 
 def test_the_reference_page_lists_the_same_endpoints():
-    listed = set(re.findall(r"`((?:GET|POST) /[^`]*)`", REFERENCE.read_text(encoding="utf-8")))
+    listed = set(re.findall(r"`((?:GET|POST|DELETE) /[^`]*)`", REFERENCE.read_text(encoding="utf-8")))
     assert set(OPERATIONS) <= listed
 
 
@@ -72,7 +81,7 @@ def test_every_example_of_a_request_is_valid_against_its_schema():
         if content := operation.get("requestBody", {}).get("content", {}).get("application/json"):
             assert is_valid(content["schema"]["$ref"].rpartition("/")[2], content["example"])
             checked += 1
-    assert checked == 14
+    assert checked == 15
 
 
 @pytest.mark.parametrize(
@@ -81,6 +90,7 @@ def test_every_example_of_a_request_is_valid_against_its_schema():
         ("/v1/chat/completions", "text/event-stream"),
         ("/v1/completions", "text/event-stream"),
         ("/v1/messages", "text/event-stream"),
+        ("/v1/responses", "text/event-stream"),
         ("/api/chat", "application/x-ndjson"),
         ("/api/generate", "application/x-ndjson"),
     ],
@@ -118,6 +128,9 @@ def test_every_field_of_ours_is_described(described, real):
         ("RerankRequest", {"model": "m", "query": "q", "documents": ["a", {"text": "b", "id": 1}], "top_n": 1}),
         ("RerankAnswer", {"id": "r", "results": [{"index": 0, "relevance_score": 0.5, "document": {"text": "a"}}]}),
         ("TranscriptionForm", {"model": "m", "file": "...", "response_format": "srt", "stream": True}),
+        ("ResponsesRequest", {"model": "m", "input": [{"role": "user", "content": "hi"}], "tool_choice": {"type": "function"}}),
+        ("ResponseEvent", {"type": "response.created", "sequence_number": 0, "response": {}}),
+        ("ResponseItems", {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}),
         ("OllamaChatRequest", {"model": "m", "messages": [{"role": "user", "content": "hi"}], "format": {}, "think": "low"}),
         ("OllamaChatAnswer", {"model": "m", "created_at": "", "message": {"role": "assistant", "content": ""}, "done": False}),
         ("OllamaGenerateRequest", {"model": "m", "prompt": "hi", "options": {"num_ctx": 1}, "keep_alive": "5m"}),

@@ -102,10 +102,12 @@ class _Metadata(msgspec.Struct):
     user_id: str | None = None
 
 
-class _Request(msgspec.Struct):
+class _Counted(msgspec.Struct, kw_only=True):
+    """A request whose tokens are to be counted. What only a chat needs may be there, and changes no number."""
+
     model: str
     messages: list[_Message]
-    max_tokens: int
+    max_tokens: int | None = None
     system: str | list[msgspec.Raw] | None = None
     tools: list[msgspec.Raw] | None = None
     tool_choice: _Choice | None = None
@@ -120,6 +122,11 @@ class _Request(msgspec.Struct):
     stream: bool | None = None
 
 
+class _Request(_Counted, kw_only=True):
+    max_tokens: int
+
+
+_decode_counted = msgspec.json.Decoder(_Counted).decode
 _decode = msgspec.json.Decoder(_Request).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_kind = msgspec.json.Decoder(_OnlyType).decode
@@ -141,13 +148,21 @@ _MODES: dict[str, Any] = {"auto": "auto", "any": "required", "tool": "tool", "no
 
 def decode_request(body: bytes) -> chat.ChatRequest:
     """Raises InvalidRequest, naming the field."""
-    read = reading.decode_request(_decode, body)
+    return _told(reading.decode_request(_decode, body), body)
+
+
+def decode_count(body: bytes) -> chat.ChatRequest:
+    """The chat whose tokens are to be counted. Raises InvalidRequest, naming the field."""
+    return _told(reading.decode_request(_decode_counted, body), body)
+
+
+def _told(read: _Counted, body: bytes) -> chat.ChatRequest:
     others = {
         name: raw for name, raw in _decode_fields(body).items() if name not in _Request.__struct_fields__ and raw not in _NOTHING
     }
     if not read.messages:
         raise InvalidRequest("`messages` is empty", remedy="give at least one message", param="messages")
-    if read.max_tokens < 0:
+    if read.max_tokens is not None and read.max_tokens < 0:
         raise InvalidRequest("`max_tokens` is negative", remedy="give at least 1", param="max_tokens")
     messages = [chat.Message("system", _texts(read.system, "system"), place="system")] if read.system else []
     for place, message in enumerate(read.messages):
@@ -179,7 +194,7 @@ def decode_request(body: bytes) -> chat.ChatRequest:
     )
 
 
-def _format(read: _Request) -> chat.ResponseFormat | None:
+def _format(read: _Counted) -> chat.ResponseFormat | None:
     wanted = read.output_config.format if read.output_config is not None else None
     wanted = wanted or read.output_format  # its older place
     if wanted is None:
@@ -189,7 +204,7 @@ def _format(read: _Request) -> chat.ResponseFormat | None:
     return chat.ResponseFormat("json_schema", wanted.schema, strict=True)
 
 
-def _reasoning(read: _Request) -> chat.Reasoning | None:
+def _reasoning(read: _Counted) -> chat.Reasoning | None:
     effort = (read.output_config.effort or "") if read.output_config is not None else ""
     thinking = read.thinking
     if thinking is None:

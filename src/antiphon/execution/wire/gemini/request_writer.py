@@ -32,6 +32,11 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
 
     Raises UnsupportedParameter, naming the first field that the server cannot honour.
     """
+    return reading.encode(fields_of(request, abilities))
+
+
+def fields_of(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    """The fields of that body. Raises as ``encode_request`` does."""
     turns = turns_of(request, abilities)
     told: dict[str, Any] = {
         "contents": turns.contents,
@@ -41,7 +46,7 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     }
     body = {name: value for name, value in told.items() if value is not None}
     body.update(chat.own_fields(request, DIALECT))
-    return reading.encode(body)
+    return body
 
 
 def _config(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:

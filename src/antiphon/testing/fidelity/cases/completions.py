@@ -84,6 +84,13 @@ GROUP = Group(
             _streamed(*PIECES),
             says(" upon a 世界"),
             finishes("length"),
+            stream=True,
+        ),
+        _case(
+            "stream-done",
+            "The stream ends in `data: [DONE]`, once, with nothing behind it.",
+            _streamed(*PIECES),
+            says(" upon a 世界"),
             ends_with_done,
             stream=True,
         ),

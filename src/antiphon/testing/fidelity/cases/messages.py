@@ -14,6 +14,7 @@ from antiphon.testing.fidelity.checks import (
     fails,
     finishes,
     has,
+    has_error_object,
     is_of_type,
     not_held_back,
     own_ids,
@@ -428,6 +429,7 @@ GROUP = Group(
             {"max_tokens": 9, "metadata": {"user_id": MARK}},
             whole(),
             fails(400, 422),
+            has_error_object,
         ),
         _case(
             "stream-stop",

@@ -95,6 +95,13 @@ GROUP = Group(
             streamed(text(0, *TEXT)),
             says("".join(TEXT)),
             finishes("stop"),
+        ),
+        _case(
+            "stream-done",
+            "The stream ends in `data: [DONE]`, once, with nothing behind it.",
+            stream(),
+            streamed(text(0, *TEXT)),
+            says("".join(TEXT)),
             ends_with_done,
         ),
         _case(
@@ -247,7 +254,7 @@ GROUP = Group(
             "thinking-whole",
             "Thinking in one piece comes as reasoning, apart from the text.",
             ask(),
-            whole({"type": "thinking", "thinking": "Three times three.", "signature": "c2ln"}, said("Nine.")),
+            whole({"type": "thinking", "thinking": "Three times three.", "signature": anthropic.SIGNATURE}, said("Nine.")),
             thinks("Three times three."),
             says("Nine."),
         ),

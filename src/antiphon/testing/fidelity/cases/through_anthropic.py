@@ -29,6 +29,8 @@ from antiphon.testing.fidelity.checks import (
 )
 from antiphon.testing.fidelity.words.anthropic import (
     HEADERS,
+    REDACTED,
+    SIGNATURE,
     ask,
     block,
     call,
@@ -81,8 +83,8 @@ TURNS = [
     {
         "role": "assistant",
         "content": [
-            {"type": "thinking", "thinking": "I must ask.", "signature": "c2lnbmVk"},
-            {"type": "redacted_thinking", "data": "cmVkYWN0ZWQ="},
+            {"type": "thinking", "thinking": "I must ask.", "signature": SIGNATURE},
+            {"type": "redacted_thinking", "data": REDACTED},
             said("Let me see."),
             called("toolu_1", city="Paris"),
         ],
@@ -197,17 +199,17 @@ GROUP = Group(
             "thinking",
             "Thinking comes with its signature, without which it cannot be sent back.",
             stream(thinking={"type": "enabled", "budget_tokens": 1024}),
-            streamed(thought(0, "Three times", " three.", signature="c2lnbmVk"), text(1, "Nine.")),
+            streamed(thought(0, "Three times", " three.", signature=SIGNATURE), text(1, "Nine.")),
             thinks("Three times three."),
-            signed("c2lnbmVk"),
+            signed(SIGNATURE),
             says("Nine."),
         ),
         _case(
             "thinking-redacted",
             "Redacted thinking arrives.",
             ask(),
-            whole({"type": "redacted_thinking", "data": "cmVkYWN0ZWQ="}, said("Nine.")),
-            blocks({"type": "redacted_thinking", "data": "cmVkYWN0ZWQ="}, said("Nine.")),
+            whole({"type": "redacted_thinking", "data": REDACTED}, said("Nine.")),
+            blocks({"type": "redacted_thinking", "data": REDACTED}, said("Nine.")),
         ),
         _case(
             "citations",

@@ -10,6 +10,10 @@ from antiphon.testing.fidelity.case import MARK, Act, Scene
 from antiphon.testing.steps import PLAIN, Body, Event, Header, Status, Wire
 
 HEADERS = (("anthropic-version", "2023-06-01"),)
+SIGNATURE = "EpABCgIYAhIMc2lnbmF0dXJlLW9uZQ=="
+"""Of thinking: base64 of a binary message, as Anthropic's are. Text in base64 could be taken for another vendor's."""
+REDACTED = "EqQBCgIYAhIMZmlkZWxpdHktb25lGgxyZWRhY3RlZC1vbmU="
+"""Encrypted thinking, the same."""
 USAGE = {"input_tokens": 11, "output_tokens": 5}
 
 
@@ -85,7 +89,7 @@ def call(index: int, call_id: str, name: str, *pieces: str) -> list[Event]:
     return block(index, first, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces))
 
 
-def thought(index: int, *pieces: str, signature: str = "c2lnbmVk") -> list[Event]:
+def thought(index: int, *pieces: str, signature: str = SIGNATURE) -> list[Event]:
     """A block of thinking."""
     deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces]
     first = {"type": "thinking", "thinking": "", "signature": ""}

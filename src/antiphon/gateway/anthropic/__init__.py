@@ -1,0 +1,1 @@
+"""What callers of Anthropic's dialect ask for that is no call of a model."""
