@@ -418,7 +418,6 @@ servers = st.builds(
     log_calls=st.booleans(),
     responses=st.builds(ResponseSettings, store=st.booleans(), max_mb=st.integers(1, 9999), max_age_days=st.floats(0.1, 3650)),
     event_spill_mb=st.integers(1, 9999),
-    responses=st.builds(ResponseSettings, store=st.booleans(), max_mb=st.integers(1, 9999), max_age_days=st.floats(0.01, 3650)),
     tls_cert=names,
     keys_file=names,
     tls_key=names,
