@@ -3,6 +3,7 @@
 import random
 
 from antiphon.execution.wire.openai import passthrough
+from antiphon.execution.wire.openai.watch import Watch
 from antiphon.transport import sse
 from tests.fuzz import corpus, oracle
 from tests.fuzz.fakes import HandLoop
@@ -52,11 +53,10 @@ def _read(frame: bytes) -> None:
     """Everything that the gateway does with a frame."""
     found = passthrough.chunks(frame)
     passthrough.begins(frame)
-    passthrough.usage_of_stream(frame)
-    kept, _ = passthrough.without_usage_chunk(frame)
-    same(
-        "chunks kept without the usage", len(passthrough.chunks(kept)), sum(not passthrough.is_usage_only(chunk) for chunk in found)
-    )
+    for hides_usage in (True, False):
+        watch = Watch(hides_usage)
+        watch.take(frame)
+        watch.usage()
     done = passthrough.up_to_done(frame)
     if done is not None and not frame.startswith(done):
         raise Finding("what goes out up to [DONE] is not what came in")

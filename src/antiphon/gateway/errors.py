@@ -18,9 +18,9 @@ def body_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> t
     if error.dialect != dialect:
         return caller.render_refused(error, request_id)
     status, body = caller.render_error(error, request_id)
-    if status == error.status and error.body.lstrip()[:1] == b"{":
-        return status, error.body
-    return status, body
+    if status != error.status:
+        return status, body
+    return (status, error.body) if caller.words_error(error.body) else caller.render_refused(error, request_id)
 
 
 def headers_of(error: AntiphonError, request_id: str) -> Headers:

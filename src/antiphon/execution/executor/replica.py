@@ -9,7 +9,7 @@ from antiphon.execution.executor.passed import PassedStream, PassedWhole
 from antiphon.execution.executor.passed_media import PassedMedia
 from antiphon.execution.executor.translated import TranslatedStream, TranslatedWhole
 from antiphon.execution.executor.translation import translated
-from antiphon.execution.providers import Prepared, Provider
+from antiphon.execution.providers import Provider
 from antiphon.execution.wire.dialect import Passing
 
 
@@ -43,7 +43,7 @@ class Replica:
             passing = provider.passing.get(call.endpoint)
             if passing is not None:
                 prepared = provider.prepare(call, upstream)
-                answer = self._passed(call, sink, passing, prepared)
+                answer = self._passed(call, sink, passing)
             else:
                 translation = translated(call, provider, upstream)
                 prepared = provider.prepare(translation.call, upstream)
@@ -63,12 +63,12 @@ class Replica:
         answer.exchange = provider.pool.request_prepared(prepared.head, extra, prepared.body, answer)
         return answer
 
-    def _passed(self, call: Call, sink: Sink, passing: Passing, prepared: Prepared) -> Answer:
+    def _passed(self, call: Call, sink: Sink, passing: Passing) -> Answer:
         """What takes an answer that goes on as it comes."""
         provider, upstream = self._provider, self._upstream
         renamed = (upstream, call.model) if call.model != upstream else None
         if passing.any_type:
             return PassedMedia(sink, provider, call, passing, renamed)
         if call.stream and passing.watch is not None:
-            return PassedStream(sink, provider, call, passing, passing.watch(prepared.strips_usage), renamed)
+            return PassedStream(sink, provider, call, passing, passing.watch(not call.wants_usage), renamed)
         return PassedWhole(sink, provider, call, passing, renamed)

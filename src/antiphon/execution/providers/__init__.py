@@ -97,8 +97,6 @@ class Prepared(msgspec.Struct, frozen=True):
     head: bytes
     """Beginning of the request's head, from ``ClientPool.prepare``."""
     body: bytes
-    strips_usage: bool = False
-    """The usage chunk was asked for by us, so the caller must not see it."""
     fields: bytes = b""
     """Further lines of the head, each ending in CRLF."""
 

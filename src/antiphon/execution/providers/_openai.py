@@ -119,10 +119,9 @@ class OpenAIProvider:
             body = for_server(body)
         if call.model != upstream:
             body = wire.with_model(body, call.model, upstream)
-        strips_usage = call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED
-        if strips_usage:
+        if call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED:
             body = wire.with_usage(body)
-        return Prepared(self._heads[call.endpoint], body, strips_usage)
+        return Prepared(self._heads[call.endpoint], body)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)

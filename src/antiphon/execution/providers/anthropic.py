@@ -61,7 +61,7 @@ class AnthropicProvider:
         body = without_foreign_thoughts(call.body)
         if call.model != upstream:
             body = with_model(body, call.model, upstream)
-        return Prepared(self._heads[call.endpoint], body, strips_usage=False)
+        return Prepared(self._heads[call.endpoint], body)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)

@@ -10,6 +10,7 @@ import msgspec
 
 from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Usage
+from antiphon.execution.wire import said_errors
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.embedding import EmbeddingAbilities, EmbeddingAnswer, EmbeddingRequest
@@ -176,6 +177,8 @@ class Caller(msgspec.Struct, frozen=True):
     """A body as the frame of a stream that nothing follows, and the frame that went before."""
     root: str = ""
     """Path above all that belongs to them."""
+    words_error: Callable[[bytes], bool] = said_errors.is_object
+    """Whether the body of an error is worded as the dialect wants it, so that it can go on as it came."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):
@@ -202,7 +205,7 @@ class Passing(msgspec.Struct, frozen=True):
     read_answer: Callable[[bytes], tuple[Usage | None, UpstreamRefused | None]]
     """Usage and failure of an answer in one piece, each None where it tells none. Raises one of ``reading.UNREADABLE``."""
     watch: Callable[[bool], StreamWatch] | None = None
-    """Of whether the usage was asked for by us alone, so that the caller must not see it. None where nothing is streamed."""
+    """Of whether the caller did not ask for the usage, so that it must not see it. None where nothing is streamed."""
     framing: Framing = SSE
     decode: Callable[[bytes], Any] | None = None
     """What ``Frame.view`` shows of a frame."""

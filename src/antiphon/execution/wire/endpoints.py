@@ -18,16 +18,18 @@ from antiphon.execution.wire.openai.errors import render
 from antiphon.execution.wire.rerank_errors import render_error as render_rerank
 from antiphon.execution.wire.responses import chat as responses
 from antiphon.execution.wire.responses.counting import INBOUND_COUNT as COUNT_INPUT
+from antiphon.execution.wire.said_errors import is_worded
 
-OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body, _: b"data: %b\n\n" % body)
+OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body, _: b"data: %b\n\n" % body, words_error=is_worded)
 ANTHROPIC: Final = Caller(
     anthropic.DIALECT,
     anthropic.render_error,
     anthropic.render_error,
     lambda body, _: b"event: error\ndata: %b\n\n" % body,
     "/v1/messages",
+    is_worded,
 )
-RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses")
+RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses", is_worded)
 OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body, _: body + b"\n", "/api")
 JINA: Final = Caller(JINAS, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v1/rerank")
 COHERE: Final = Caller(COHERES, render_rerank, render_rerank, lambda body, _: b"data: %b\n\n" % body, "/v2/rerank")

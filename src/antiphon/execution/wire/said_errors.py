@@ -22,6 +22,31 @@ MAX_SHOWN = 2000
 """Characters of a body that is not JSON, or of a message, that are passed on."""
 
 
+class _Words(msgspec.Struct):
+    message: str
+
+
+class _Worded(msgspec.Struct):
+    error: _Words
+
+
+_decode_worded = msgspec.json.Decoder(_Worded).decode
+
+
+def is_object(body: bytes) -> bool:
+    """Whether a body is, as far as its beginning tells, the JSON of an object."""
+    return body.lstrip()[:1] == b"{"
+
+
+def is_worded(body: bytes) -> bool:
+    """Whether a body is ``{"error": {"message": "..."}}``, as OpenAI's and Anthropic's clients expect it."""
+    try:
+        _decode_worded(body)
+    except UNREADABLE:
+        return False
+    return True
+
+
 def read_error(status: int, body: bytes) -> Failed:
     """Status, message and the vendor's name for an error that came with a body."""
     try:

@@ -11,8 +11,8 @@ from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.chat import ChatAbilities, Text
 from antiphon.execution.wire.openai import chat as openai_chat
-from antiphon.execution.wire.openai.passthrough import usage_of_stream
 from antiphon.execution.wire.openai.respelling import Respeller, Spelling, short_id
+from antiphon.execution.wire.openai.watch import Watch
 from antiphon.execution.wire.said_errors import read_error
 
 MISTRAL = Respeller(Spelling({"max_completion_tokens": "max_tokens", "seed": "random_seed"}, developer=False, short_ids=True))
@@ -66,7 +66,9 @@ def test_usage_wherever_it_is_told(usage: dict[str, Any]) -> None:
     assert counted in read(said(finish="stop", usage=usage))
     assert counted in read({**said(finish="stop"), "x_groq": {"id": "r", "usage": usage}})
     assert counted in read(said(finish="stop", usage=7), {"choices": [], "usage": usage})
-    assert usage_of_stream(b"data: %b\n\n" % json.dumps({"choices": [], "usage": usage}).encode()) == counted.usage
+    watch = Watch(hides_usage=True)
+    assert watch.take(b"data: %b\n\n" % json.dumps({"choices": [], "usage": usage}).encode()) == b""
+    assert watch.usage() == counted.usage
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai import passthrough as wire
+from antiphon.execution.wire.openai.watch import Watch
 from antiphon.execution.wire.reading import UNREADABLE
+from antiphon.transport import sse
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -100,7 +102,9 @@ def test_usage_of_an_answer_with_details() -> None:
 def test_a_count_that_is_none_is_no_usage(count: str) -> None:
     body = b'{"choices":[],"usage":{"prompt_tokens":%s}}' % count.encode()
     assert wire.read_answer(body) == (None, None)
-    assert wire.usage_of_stream(b"data: " + body + b"\n\n") is None
+    watch = Watch(hides_usage=False)
+    watch.take(b"data: " + body + b"\n\n")
+    assert watch.usage() is None
 
 
 @pytest.mark.parametrize("body", [b"", b"[1]", b'"x"', b"null", b"{", b"<html>", b'{"a":' * 100_000 + b"1" + b"}" * 100_000])
@@ -119,8 +123,11 @@ def test_the_usage_chunk_is_taken_out_and_the_rest_keeps_its_bytes() -> None:
     first = b'data: {"choices":[{"delta":{"content":"usage"}}],"usage":null}\n\n'
     usage = b'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}\r\n\r\n'
     last = b"data: [DONE]\n\n"
-    assert wire.without_usage_chunk(first + usage + last) == (first + last, Usage(1, 2, 3))
-    assert wire.without_usage_chunk(first) == (first, None)
+    watch = Watch(hides_usage=True)
+    assert watch.take(first + usage + last) == first + last
+    assert watch.usage() == Usage(1, 2, 3)
+    asked = Watch(hides_usage=False)
+    assert b"".join(map(asked.take, (first, usage, last))) == first + usage + last
 
 
 @pytest.mark.parametrize(
@@ -144,12 +151,16 @@ def test_where_the_content_begins(event: str, content: bool) -> None:
 def test_usage_in_the_last_delta_counts() -> None:
     last = b'{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}'
     tail = b"data: " + last + b"\n\ndata: [DONE]\n\n"
-    assert wire.usage_of_stream(tail) == Usage(3, 4, 7)
+    watch = Watch(hides_usage=False)
+    told = [json.loads(event.data) for event in sse.parse(watch.take(tail)) if event.data != "[DONE]"]
+    assert [chunk["usage"] for chunk in told] == [None, {"prompt_tokens": 3, "completion_tokens": 4}]
+    assert told[1]["choices"] == []
+    assert watch.usage() == Usage(3, 4, 7)
 
 
 def test_the_word_null_is_no_end() -> None:
     event = b'data: {"choices":[{"delta":{"content":""},"finish_reason":"null"}]}\n\n'
-    watch = wire.Watch(strips_usage=False)
+    watch = Watch(hides_usage=False)
     assert watch.take(event) == event
     assert not watch.begun
     with pytest.raises(UpstreamBroken):

@@ -42,7 +42,7 @@ _CONTENT = (b"content_block_start", b"content_block_delta", b"message_delta")
 class Watch:
     """Watches a streamed answer go by: it must end in ``message_stop``."""
 
-    def __init__(self, strips_usage: bool) -> None:
+    def __init__(self, hides_usage: bool) -> None:
         self.ended = False
         self.begun = False
         self.failure: UpstreamRefused | None = None

@@ -19,7 +19,7 @@ class Watch:
 
     __slots__ = ("_usage", "begun", "ended", "failure")
 
-    def __init__(self, _strips_usage: bool) -> None:
+    def __init__(self, _hides_usage: bool) -> None:
         self.ended = False
         self.begun = False
         self.failure: UpstreamRefused | None = None

@@ -5,7 +5,6 @@ piece or none at all; thinking under either of its names; content in parts witho
 for the end yet; an end that is none, because the server gave up.
 """
 
-import secrets
 from typing import Any
 
 import msgspec
@@ -14,8 +13,8 @@ from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.openai.call_counter import CallCounter, CallFunction, CallPiece
 from antiphon.execution.wire.reading import NULL
-from antiphon.execution.wire.wrong_values import is_object
 
 _REASONS = {
     "length": "length",
@@ -29,17 +28,6 @@ _REASONS = {
 """OpenAI's, Mistral's and Zhipu's; all others are ``stop``."""
 _FAILURES = frozenset({"error", "insufficient_system_resource", "network_error"})
 """Reasons that say that the answer is not complete: Mistral's, DeepSeek's, Zhipu's."""
-
-
-class _Function(msgspec.Struct):
-    name: str | None = None
-    arguments: Any = None
-
-
-class _CallPiece(msgspec.Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _Function | None = None
 
 
 class _Thought(msgspec.Struct):
@@ -56,8 +44,8 @@ class Said(msgspec.Struct):
     reasoning_content: Any = None
     reasoning: Any = None
     thinking_blocks: list[_Thought] | None = None
-    tool_calls: list[_CallPiece] | None = None
-    function_call: _Function | None = None
+    tool_calls: list[CallPiece] | None = None
+    function_call: CallFunction | None = None
 
 
 class ChoicePiece(msgspec.Struct):
@@ -73,30 +61,13 @@ class ChoicePiece(msgspec.Struct):
     """Where Moonshot tells what was used by a stream."""
 
 
-class _ReadCall:
-    """A call of a tool, as far as it was read."""
-
-    __slots__ = ("id", "name", "texts")
-
-    def __init__(self, identity: str) -> None:
-        self.id = identity
-        self.name = ""
-        self.texts: list[str] = []
-
-    @property
-    def complete(self) -> bool:
-        return is_object("".join(self.texts))
-
-
 class ChoiceReader:
     """Reads the choice with this number, piece by piece or whole."""
 
     def __init__(self, index: int) -> None:
         self.finished = False
         self._index = index
-        self._calls: list[_ReadCall] = []
-        self._by_index: dict[int, int] = {}
-        self._by_id: dict[str, int] = {}
+        self._counter = CallCounter()
         self._thoughts: list[str] = []
         """What was thought since the last signature."""
         self._reason = ""
@@ -114,7 +85,7 @@ class ChoiceReader:
             for call in part.tool_calls or ():
                 events += self._call(call)
             if part.function_call is not None:
-                events += self._call(_CallPiece(0, None, part.function_call))
+                events += self._call(CallPiece(0, None, part.function_call))
         if choice.logprobs != NULL:
             events.append(neutral.LogProbs(self._index, choice.logprobs))
         if choice.finish_reason and choice.finish_reason != "null":
@@ -156,10 +127,10 @@ class ChoiceReader:
                     events.append(neutral.ThinkingDelta(self._index, thought))
         return events
 
-    def _call(self, told: _CallPiece) -> list[Event]:
-        function = told.function or _Function()
-        place = self._place_of(told, function.name or "")
-        call = self._calls[place]
+    def _call(self, told: CallPiece) -> list[Event]:
+        function = told.function or CallFunction()
+        place = self._counter.place_of(told)
+        call = self._counter.calls[place]
         arguments = function.arguments
         text = arguments if isinstance(arguments, str) else "" if arguments is None else reading.encode(arguments).decode()
         began = bool(call.name)
@@ -174,36 +145,10 @@ class ChoiceReader:
         texts = [neutral.ToolArguments(self._index, place, held) for held in call.texts]
         return [neutral.ToolCallBegan(self._index, place, call.id, call.name), *texts]
 
-    def _place_of(self, told: _CallPiece, name: str) -> int:
-        """Our number of the call that a piece belongs to; a new one where it begins a call."""
-        place = self._by_id.get(told.id) if told.id else None
-        if place is not None and name and told.index is not None and told.index not in self._by_index:
-            place = None  # one id for several calls
-        elif place is None and told.index is not None:
-            place = self._by_index.get(told.index)
-            if place is not None and name and self._is_another(told, place):
-                place = None
-        elif place is None and self._calls and not name:
-            place = len(self._calls) - 1
-        if place is None:
-            place = len(self._calls)
-            fresh = told.id if told.id and told.id not in self._by_id else f"call_{secrets.token_hex(12)}"
-            self._calls.append(_ReadCall(fresh))
-        if told.id:
-            self._by_id[told.id] = place
-        if told.index is not None:
-            self._by_index[told.index] = place
-        return place
-
-    def _is_another(self, told: _CallPiece, place: int) -> bool:
-        """Whether a piece with a name, under an index that is taken, begins another call."""
-        call = self._calls[place]
-        return bool(call.name) and (bool(told.id) or call.complete)
-
     def end(self) -> list[Event]:
         """What is told once no piece will follow."""
         reason = self._reason or "stop"
-        if reason == "stop" and self._calls:
+        if reason == "stop" and self._counter.calls:
             reason = "tool_calls"
         if reason == "stop" and self._stop:
             return [neutral.Finished(self._index, "stop_sequence", self._stop)]

@@ -4,7 +4,8 @@ from typing import Final
 
 from antiphon.execution.wire.dialect import Passing
 from antiphon.execution.wire.openai import typed_events
-from antiphon.execution.wire.openai.passthrough import Watch, chunks, read_passed
+from antiphon.execution.wire.openai.passthrough import chunks, read_passed
+from antiphon.execution.wire.openai.watch import Watch
 
 GENERATION: Final = Passing(read_passed, Watch, decode=chunks)
 """Chat and text completions."""

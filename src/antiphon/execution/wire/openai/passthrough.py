@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from antiphon.core.errors import InvalidRequest, UpstreamBroken, UpstreamRefused
+from antiphon.core.errors import InvalidRequest, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai.fields import Answer, Choice, Chunk, OddAnswer, RequestHead, UsageFields
 from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, decode_request, encode
@@ -16,8 +16,6 @@ from antiphon.transport import sse
 DONE = b"data: [DONE]\n\n"
 _decode_head = msgspec.json.Decoder(RequestHead).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_COUNTS = re.compile(rb'"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})')
-"""An object of numbers and of objects of numbers, which is what usage is made of."""
 _MODEL = re.compile(rb'"model"\s*:\s*')
 
 
@@ -82,7 +80,6 @@ def with_usage(body: bytes) -> bytes:
 
 _decode_answer = msgspec.json.Decoder(Answer).decode
 _decode_odd_answer = msgspec.json.Decoder(OddAnswer).decode
-_decode_usage = msgspec.json.Decoder(UsageFields).decode
 _decode_chunk = msgspec.json.Decoder(Chunk).decode
 
 
@@ -159,11 +156,6 @@ def has_content(chunk: Chunk | None) -> bool:
     return False
 
 
-def is_usage_only(chunk: Chunk | None) -> bool:
-    """The chunk that carries the usage and nothing else."""
-    return chunk is not None and not chunk.choices and chunk.usage is not None
-
-
 def up_to_done(raw: bytes) -> bytes | None:
     """A frame up to and with its ``[DONE]`` event, None where it has none; the same words inside a text do not count."""
     length = 0
@@ -172,33 +164,6 @@ def up_to_done(raw: bytes) -> bytes | None:
         if b"[DONE]" in event and any(parsed.data.strip() == "[DONE]" for parsed in sse.parse(event)):
             return raw[:length]
     return None
-
-
-def usage_of_stream(tail: bytes) -> Usage | None:
-    """Usage told by the last events of a stream, the last one that tells it counting."""
-    at = tail.rfind(b'"usage"')
-    while at >= 0:
-        found = _COUNTS.match(tail, at)
-        if found is not None:
-            try:
-                return usage_from(_decode_usage(found[1]))
-            except UNREADABLE:
-                pass  # the words stood inside a text
-        at = tail.rfind(b'"usage"', 0, at)
-    return None
-
-
-def without_usage_chunk(raw: bytes) -> tuple[bytes, Usage | None]:
-    """A frame without its usage chunk, and what that chunk told. The other events keep their bytes."""
-    kept: list[bytes] = []
-    usage: Usage | None = None
-    for event in sse.split(raw):
-        found = chunks(event)
-        if len(found) == 1 and is_usage_only(found[0]) and found[0] is not None:
-            usage = usage_from(found[0].usage)
-        else:
-            kept.append(event)
-    return b"".join(kept), usage
 
 
 def told_error(error: Any, body: bytes) -> UpstreamRefused:
@@ -211,54 +176,3 @@ def read_passed(body: bytes) -> tuple[Usage | None, UpstreamRefused | None]:
     """Usage and failure of an answer in one piece that goes on as it came. Raises one of ``UNREADABLE``."""
     usage, error = read_answer(body)
     return usage, told_error(error, body) if error else None
-
-
-class Watch:
-    """Watches a streamed answer go by: it must end in ``[DONE]``, or at least with a finish reason."""
-
-    def __init__(self, strips_usage: bool) -> None:
-        self.ended = False
-        self.begun = False
-        self.failure: UpstreamRefused | None = None
-        self._strips_usage = strips_usage
-        self._tail = b""
-        self._last = b""
-        """The last two frames, which tell the end and the usage: a server may send them in two pieces."""
-        self._usage: Usage | None = None
-
-    def take(self, raw: bytes) -> bytes:
-        """What of whole events is passed on, up to ``[DONE]`` or an error."""
-        done = up_to_done(raw) if b"[DONE]" in raw else None
-        if done is not None:
-            raw = done
-        if b'"error"' in raw:
-            raw = self._up_to_error(raw)
-        if self._strips_usage and b'"usage"' in raw:
-            raw, usage = without_usage_chunk(raw)
-            self._usage = usage or self._usage
-        if raw:
-            self._tail, self._last = self._last, raw
-            if not self.begun:
-                self.begun = begins(raw)
-        self.ended = done is not None and self.failure is None
-        return raw
-
-    def finish(self) -> bytes:
-        """``[DONE]``, where the answer was complete without it. Raises UpstreamBroken where it was not."""
-        if not any(finished(choice) for chunk in each_chunk(self._tail + self._last) if chunk for choice in chunk.choices):
-            raise UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off")
-        return DONE
-
-    def usage(self) -> Usage | None:
-        """What was used, as far as the server told it."""
-        return self._usage or usage_of_stream(self._tail + self._last)
-
-    def _up_to_error(self, raw: bytes) -> bytes:
-        length = 0
-        for event in sse.split(raw):
-            for chunk in each_chunk(event):
-                if chunk is not None and chunk.error:
-                    self.failure = told_error(chunk.error, sse.parse(event)[0].data.encode())
-                    return raw[:length]
-            length += len(event)
-        return raw

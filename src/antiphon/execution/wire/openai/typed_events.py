@@ -45,7 +45,7 @@ def read_answer(body: bytes) -> tuple[Usage | None, UpstreamRefused | None]:
 class TypedWatch:
     """Watches such a stream go by."""
 
-    def __init__(self, strips_usage: bool = False) -> None:
+    def __init__(self, hides_usage: bool = False) -> None:
         self.ended = False
         self.begun = False
         self.failure: UpstreamRefused | None = None

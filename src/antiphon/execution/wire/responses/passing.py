@@ -72,7 +72,7 @@ _decode_item = msgspec.json.Decoder(_Item).decode
 class Watch:
     """Watches a streamed response go by, which ends with one of three events; the last one tells what was used."""
 
-    def __init__(self, strips_usage: bool) -> None:
+    def __init__(self, hides_usage: bool) -> None:
         self.ended = False
         self.begun = False
         self.failure: UpstreamRefused | None = None
