@@ -204,7 +204,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ReasoningStyle = Literal["", "effort", "budget", "adaptive", "thinking", "thinking_effort", "enable_thinking", "reasoning"]
-"""How servers are told to think. Anthropic's: its older models by a ``budget``, its newer ones ``adaptive``-ly.
+"""How servers are told to think. Anthropic's: by a ``budget``, or ``adaptive``-ly, which Claude's names say before this does.
 
 OpenAI's: by an ``effort``; its imitators by ``thinking`` on or off (Zhipu), and with an effort besides (``thinking_effort``,
 DeepSeek), by ``enable_thinking`` and a budget (Qwen), or by one object ``reasoning`` (OpenRouter). Empty: not at all.

@@ -10,7 +10,6 @@ from antiphon.core.errors import InvalidRequest, UnsupportedParameter, UpstreamB
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
-from antiphon.execution.wire.anthropic.generations import thinking_of
 from antiphon.execution.wire.bedrock.chat import CONVERSE
 from antiphon.execution.wire.bedrock.frames import FrameSplitter
 from antiphon.execution.wire.chat import ChatAbilities, RedactedThinking, Text, Thinking, ToolCall
@@ -238,23 +237,6 @@ def test_what_only_some_models_know(model: str, given: dict[str, Any], told: dic
 def test_a_model_that_is_not_to_be_told_how_to_think_is_not_told() -> None:
     thinking = {"type": "enabled", "budget_tokens": 2000}
     assert "additionalModelRequestFields" not in by_anthropic(ChatAbilities(), thinking=thinking)
-
-
-@pytest.mark.parametrize(
-    ("model", "style"),
-    [
-        ("claude-3-5-sonnet-20241022", ""),
-        ("claude-3-7-sonnet-20250219", "budget"),
-        ("claude-opus-4-20250514", "budget"),
-        ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "budget"),
-        ("claude-opus-4-6", "adaptive"),
-        ("anthropic/claude-opus-4.7", "adaptive"),
-        ("claude-sonnet-5", "adaptive"),
-        ("gpt-5", ""),
-    ],
-)
-def test_how_each_generation_of_claude_thinks(model: str, style: str) -> None:
-    assert thinking_of(model) == style
 
 
 def test_fields_of_bedrocks_own_are_taken_over() -> None:

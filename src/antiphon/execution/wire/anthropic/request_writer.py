@@ -14,12 +14,10 @@ import msgspec
 from antiphon.core.errors import InvalidRequest
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire.anthropic.request_reader import DIALECT
+from antiphon.execution.wire.anthropic.thinking import effort_of, style_of, thinking_field
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.signatures import unmarked
 
-MIN_BUDGET = 1024
-"""The fewest tokens that thinking may be given (Anthropic's API reference, ``thinking.budget_tokens``)."""
-_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 65536}
 _MODES = {"auto": "auto", "required": "any", "tool": "tool", "none": "none"}
 _NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -75,28 +73,18 @@ def _refuse(request: ChatRequest) -> None:
 
 def _of_answer(request: ChatRequest, abilities: ChatAbilities, length: int) -> dict[str, Any]:
     config: dict[str, Any] = {}
-    reasoning = request.reasoning or chat.Reasoning()
+    style = abilities.reasoning
+    if style == "budget":  # of those whose names do not tell their generation
+        style = style_of(request.model, unknown=style)
     wanted = request.response_format
     if wanted is not None and wanted.kind == "json_schema":
         if not abilities.json_schema:
             raise unsupported("response_format", "this model does not keep to a schema")
         config["format"] = {"type": "json_schema", "schema": wanted.schema if wanted.schema is not None else {"type": "object"}}
-    if abilities.reasoning in ("effort", "adaptive") and reasoning.effort:
-        config["effort"] = "low" if reasoning.effort == "minimal" else reasoning.effort
-    return {"output_config": config or None, "thinking": thinking_field(reasoning, abilities, length)}
-
-
-def thinking_field(reasoning: chat.Reasoning, abilities: ChatAbilities, length: int) -> dict[str, Any] | None:
-    """How the model is to think, for an answer of at most ``length`` tokens; None where it is not told."""
-    if not abilities.reasoning or reasoning == chat.Reasoning():
-        return None
-    shown = {"display": reasoning.display} if reasoning.display else {}
-    if reasoning.mode in ("disabled", "between_tools"):
-        return {"type": reasoning.mode}
-    if abilities.reasoning != "budget":
-        return {"type": "adaptive", **shown} if reasoning.mode or abilities.reasoning == "adaptive" else None
-    budget = min(reasoning.budget or _BUDGETS.get(reasoning.effort, MIN_BUDGET), length - 1)
-    return {"type": "enabled", "budget_tokens": budget, **shown} if budget >= MIN_BUDGET else None
+    effort = effort_of(request, style)
+    if effort:
+        config["effort"] = effort
+    return {"output_config": config or None, "thinking": thinking_field(request, style, length)}
 
 
 def _of_tools(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:

@@ -6,11 +6,8 @@ Where the name does not tell whose the model is, as that of an application's inf
 import re
 from typing import Any, Final
 
-import msgspec
-
 from antiphon.execution.wire import chat
-from antiphon.execution.wire.anthropic.generations import thinking_of
-from antiphon.execution.wire.anthropic.request_writer import thinking_field
+from antiphon.execution.wire.anthropic.thinking import effort_of, style_of, thinking_field
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 
 _NO_LIMIT: Final = 1 << 31
@@ -41,7 +38,7 @@ def thinking(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     if not abilities.reasoning or reasoning == chat.Reasoning():
         return {}
     if _CLAUDE.search(model):
-        return _claude(reasoning, request, abilities)
+        return _claude(request, abilities)
     if _GPT.search(model):
         return {"reasoning_effort": reasoning.effort} if reasoning.effort else {}
     if _THINKING_NOVA.search(model):
@@ -52,14 +49,14 @@ def thinking(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     return {}
 
 
-def _claude(reasoning: chat.Reasoning, request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
-    style = thinking_of(request.model)
-    length = request.max_tokens or abilities.max_tokens or _NO_LIMIT
-    told = thinking_field(reasoning, msgspec.structs.replace(abilities, reasoning=style), length)
-    fields: dict[str, Any] = {"thinking": told} if told is not None else {}
-    if style == "adaptive" and reasoning.effort:
-        fields["output_config"] = {"effort": "low" if reasoning.effort == "minimal" else reasoning.effort}
-    return fields
+def _claude(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
+    style = style_of(request.model)
+    told = thinking_field(request, style, request.max_tokens or abilities.max_tokens or _NO_LIMIT)
+    effort = effort_of(request, style)
+    return {
+        **({"thinking": told} if told is not None else {}),
+        **({"output_config": {"effort": effort}} if effort else {}),
+    }
 
 
 def top_k(request: ChatRequest) -> dict[str, Any]:
