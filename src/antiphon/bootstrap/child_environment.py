@@ -28,6 +28,16 @@ SECRET_WORDS = frozenset(
     )
 )
 """A variable with one of these in its name, between underscores, is taken for a secret."""
+POINTERS = frozenset(
+    (
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_SHARED_CREDENTIALS_FILE",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+    )
+)
+"""They say where a secret is and hold none, so they are for those who call out: the library of AWS finds its role by them."""
 PROXIES = frozenset(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"))
 """Those with a password are for the processes alone that call out: the workers."""
 PLAIN = frozenset(("HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "TZ", "USER"))
@@ -61,6 +71,8 @@ def _secret_by_name(name: str, value: str, role: str) -> bool:
     upper = name.upper()
     if upper in PROXIES:
         return "@" in value and role != "worker"
+    if upper in POINTERS:
+        return role != "worker"
     return upper.startswith(OWN) or not SECRET_WORDS.isdisjoint(upper.split("_"))
 
 

@@ -10,6 +10,8 @@ import yaml
 from antiphon.cli.output import print_json, warn
 from antiphon.cli.settings import load_settings
 from antiphon.config import Loaded, redacted
+from antiphon.config.protocols import page as protocols_page
+from antiphon.config.protocols import protocols as known_protocols
 from antiphon.config.reference import reference as reference_page
 
 app = typer.Typer(name="config", help="Check, show and explain the settings.", no_args_is_help=True)
@@ -63,6 +65,23 @@ def show(
 def reference() -> None:
     """Print the reference of all settings, in Markdown."""
     typer.echo(reference_page(), nl=False)
+
+
+@app.command()
+def protocols(
+    json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the page of the documentation, in Markdown.")] = False,
+) -> None:
+    """List what `protocol` of a provider's row may name."""
+    found = known_protocols()
+    if json:
+        print_json(found)
+    elif markdown:
+        typer.echo(protocols_page(found), nl=False)
+    else:
+        width, titles = max(len(one.name) for one in found), max(len(one.title) for one in found)
+        for one in found:
+            typer.echo(f"{one.name:{width}}  {one.title:{titles}}  {one.missing or one.url}".rstrip())
 
 
 def _leaves(value: Any, path: str) -> list[tuple[str, str]]:

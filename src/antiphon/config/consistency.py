@@ -8,7 +8,7 @@ from antiphon.config.keys_file import check_keys
 from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
-from antiphon.execution.providers import PROVIDERS
+from antiphon.execution.providers import PROVIDERS, ChecksRow
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 THIS_MACHINE = "antiphon"
@@ -123,9 +123,11 @@ class Checker:
         return any(place.startswith(f"{path}.") for place in self._places)
 
     def _loadable(self, provider: ProviderSettings, path: str) -> Iterator[ConfigError]:
-        """Protocols that need what is not installed."""
+        """Protocols that need what is not installed, or is not in the row."""
         try:
-            PROVIDERS.load(provider.protocol)
+            plugin = PROVIDERS.load(provider.protocol)
+            if provider.url and isinstance(plugin, ChecksRow):
+                plugin.check(provider.url, provider.api_version or "")
         except ConfigError as error:
             yield self._error(f"{path}.protocol", f'provider "{provider.name}": {error.message}', error.remedy)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import anthropic
+import httpx2
 import openai
 import pytest
 
@@ -162,3 +163,26 @@ def test_a_server_that_does_not_stream_is_told_of(client: openai.OpenAI, upstrea
     upstream.script(Body({"output": {"text": "hi", "finish_reason": "stop"}}))
     with pytest.raises(openai.InternalServerError, match="streamed call"):
         client.chat.completions.create(model="mock-model", messages=HELLO)
+
+
+def test_texts_are_embedded(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    vectors = [{"text_index": 1, "embedding": [0.25, -1]}, {"text_index": 0, "embedding": [1.5, 2]}]
+    upstream.script(Body({"output": {"embeddings": vectors}, "usage": {"total_tokens": 4}, "request_id": "r-1"}))
+    answer = client.embeddings.create(model="mock-model", input=["red", "green"], dimensions=64)
+    assert [one.embedding for one in answer.data] == [[1.5, 2], [0.25, -1]]
+    assert answer.usage.prompt_tokens == 4
+    [request] = upstream.requests
+    assert request.path == "/v1/services/embeddings/text-embedding/text-embedding"
+    assert request.header("x-dashscope-sse") == ""
+    assert request.json == {"model": "mock-model", "input": {"texts": ["red", "green"]}, "parameters": {"dimension": 64}}
+
+
+def test_documents_are_ranked(running: Running, upstream: MockUpstream) -> None:
+    found = [{"index": 1, "relevance_score": 0.75}, {"index": 0, "relevance_score": 0.25}]
+    upstream.script(Body({"output": {"results": found}, "usage": {"total_tokens": 4}, "request_id": "r-1"}))
+    asked = {"model": "mock-model", "query": "sea", "documents": ["red", "blue"], "return_documents": False}
+    answer = httpx2.post(f"{running.url}/v1/rerank", json=asked).json()
+    assert answer["results"] == found
+    [request] = upstream.requests
+    assert request.path == "/v1/services/rerank/text-rerank/text-rerank"
+    assert request.json == {"model": "mock-model", "input": {"query": "sea", "documents": ["red", "blue"]}}

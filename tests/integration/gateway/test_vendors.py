@@ -1,6 +1,8 @@
 """Vendors that speak OpenAI's dialect with words of their own: what the official clients say, and what arrives there."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -9,8 +11,9 @@ import openai
 import pytest
 
 from antiphon.testing import Body, Done, Event, Header, MockUpstream
-from tests.integration.gateway.data_plane import Running
+from tests.integration.gateway.data_plane import DataPlaneProcess, Running
 
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "vendors.md"
 Start = Callable[..., Running]
 HELLO: Any = [{"role": "user", "content": "hello"}]
 EVENTS = Header("content-type", "text/event-stream")
@@ -214,3 +217,16 @@ def test_an_error_of_azures_filter_is_passed_on(azure: Running, upstream: MockUp
     upstream.script(Body({"error": {**error, "status": 400}}), times=1)
     with pytest.raises(openai.APIStatusError, match="filtered"):
         azure.client().chat.completions.create(model="gpt", messages=HELLO)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_rows_of_the_page(tmp_path: Path, block: int) -> None:
+    rows = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)[block]
+    keys = {name: f"key-of-{name}" for name in re.findall(r"\$\{(\w+)\}", rows)}
+    process = DataPlaneProcess(rows, tmp_path, environ=keys)
+    try:
+        with process.client() as client:
+            served = {model.id for model in client.models.list()}
+    finally:
+        process.stop()
+    assert served == {model.name for row in process.settings.providers for model in row.models}

@@ -65,6 +65,12 @@ def test_a_proxys_password_is_for_those_that_call_out() -> None:
     assert passed_on("engine", **proxy) == passed_on("control", **proxy) == set()
 
 
+@pytest.mark.parametrize("name", ["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"])
+def test_where_a_secret_is_may_be_told_to_those_that_call_out(name: str) -> None:
+    assert passed_on("worker", **{name: "/run/role"}) == {name}
+    assert passed_on("engine", **{name: "/run/role"}) == set()
+
+
 def test_the_operator_is_above_the_plan() -> None:
     environment = child_environment("engine", SETTINGS, {"OMP_NUM_THREADS": "2", "MORE": "1"}, {"OMP_NUM_THREADS": "7"})
     assert environment == {"OMP_NUM_THREADS": "7", "MORE": "1"}

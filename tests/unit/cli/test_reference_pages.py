@@ -6,6 +6,8 @@ import typer
 
 from antiphon import cli
 from antiphon.cli.reference import reference as commands_page
+from antiphon.config.protocols import page as protocols_page
+from antiphon.config.protocols import protocols
 from antiphon.config.reference import reference as settings_page
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
@@ -15,6 +17,7 @@ REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
     ("page", "made", "command"),
     [
         ("configuration.md", settings_page, "antiphon config reference"),
+        ("protocols.md", lambda: protocols_page(protocols()), "antiphon config protocols --markdown"),
         ("cli.md", commands_page, "python -m antiphon.cli.reference"),
     ],
 )

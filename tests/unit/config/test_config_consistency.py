@@ -59,3 +59,17 @@ def test_a_protocol_whose_library_is_not_there_is_told(tmp_path: Path, monkeypat
     with pytest.raises(ConfigError, match="needs the library of AWS") as told:
         load(file, {})
     assert "antiphon[bedrock]" in str(told.value)
+
+
+@pytest.mark.parametrize(("more", "right"), [("", False), ("/openai", False), ("/openai/v1", True), ("/openai/v1/", True)])
+def test_azure_is_told_a_version_where_its_address_has_none(tmp_path: Path, more: str, right: bool) -> None:
+    file = tmp_path / "antiphon.yaml"
+    row = f'name: blue, protocol: azure, url: "https://blue.example{more}", models: [m]'
+    file.write_text(f"models: []\nproviders:\n  - {{{row}, api_version: 2024-10-21}}\n")
+    assert load(file, {}).providers[0].api_version == "2024-10-21"
+    file.write_text(f"models: []\nproviders:\n  - {{{row}}}\n")
+    if right:
+        assert load(file, {}).providers[0].api_version is None
+    else:
+        with pytest.raises(ConfigError, match=r'provider "blue": there is no api_version'):
+            load(file, {})

@@ -4,7 +4,7 @@ A provider knows where its server is, which key it wants and how a call must loo
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -152,6 +152,14 @@ class ProviderPlugin(Protocol):
         """What each request carries: the headers of the row, and the key in the way of the protocol."""
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> Provider: ...
+
+
+@runtime_checkable
+class ChecksRow(Protocol):
+    """What a plugin has beside that wants more of a row than others."""
+
+    def check(self, url: str, api_version: str) -> None:
+        """Raises ConfigError for a row by which no call could go."""
 
 
 PROVIDERS = PluginGroup("antiphon.providers", "antiphon.execution.providers")

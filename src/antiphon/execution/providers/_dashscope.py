@@ -1,4 +1,4 @@
-"""Servers that speak DashScope's native protocol, at one of its two endpoints for chats."""
+"""Servers that speak DashScope's native protocol; chats are asked for at one of its two endpoints for them."""
 
 import msgspec
 
@@ -9,6 +9,7 @@ from antiphon.execution.providers._complaints import Complaints
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dashscope.request_writer import DIALECT
+from antiphon.execution.wire.dashscope.retrieval import EMBEDDING, RERANK
 from antiphon.execution.wire.dialect import Outbound, OutboundChat, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.transport.client import ClientPool
@@ -16,7 +17,7 @@ from antiphon.transport.deadlines import DeadlineWheel
 
 
 class DashScopeProvider:
-    """A server whose models are all asked at one path, and always for a stream."""
+    """A server whose chats are all asked for at one path, and always in a stream."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel, outbound: OutboundChat) -> None:
         self.name = options.name
@@ -26,7 +27,12 @@ class DashScopeProvider:
         self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
         able = options.abilities
         self.passing: dict[str, Passing] = {}
-        self.outbound = Outbound(DIALECT, outbound if able.chat else None)
+        self.outbound = Outbound(
+            DIALECT,
+            outbound if able.chat else None,
+            EMBEDDING if able.embeddings else None,
+            RERANK if able.rerank else None,
+        )
         self.chat = ChatAbilities(
             tools=able.tools,
             images=able.vision,
@@ -40,18 +46,17 @@ class DashScopeProvider:
             reasoning="enable_thinking" if able.reasoning else "",
             reasoning_back=True,
         )
-        self.embedding = EmbeddingAbilities()
+        self.embedding = EmbeddingAbilities(dimensions=able.dimensions)
         self._lacking = Lacking(options.elsewhere)
-        fields = (
-            (b"content-type", b"application/json"),
-            (b"accept", b"text/event-stream"),
-            (b"x-dashscope-sse", b"enable"),
-            *_headers(options),
-        )
-        self._head = self.pool.prepare("POST", f"{options.base_path}/{outbound.endpoint}", fields)
+        fields = ((b"content-type", b"application/json"), *_headers(options))
+        streams = ((b"accept", b"text/event-stream"), (b"x-dashscope-sse", b"enable"))
+        self._heads = {
+            asked.endpoint: self.pool.prepare("POST", f"{options.base_path}/{asked.endpoint}", (*fields, *more))
+            for asked, more in ((outbound, streams), (EMBEDDING, ()), (RERANK, ()))
+        }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
-        return Prepared(self._head, call.body)
+        return Prepared(self._heads[call.endpoint], call.body)
 
     def lacks(self, call: Call) -> UnsupportedParameter:
         return self._lacking.endpoint(call)

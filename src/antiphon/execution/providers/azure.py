@@ -68,14 +68,18 @@ class _Plugin:
         return (*options.headers, *(((b"api-key", options.key),) if options.key else ()))
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider | DeploymentsProvider:
+        self.check(options.base_path, options.api_version)
         if options.base_path.endswith(_NEWER):
             return OpenAIProvider(options, wheel, _WORDS, self.headers(options))
-        if not options.api_version:
+        return DeploymentsProvider(options, wheel)
+
+    def check(self, url: str, api_version: str) -> None:
+        """At addresses of deployments the version is named with each call."""
+        if not api_version and not url.rstrip("/").endswith(_NEWER):
             raise ConfigError(
-                f'provider "{options.name}" has no api_version, and its url does not end in {_NEWER}',
+                f"there is no api_version, and the url does not end in {_NEWER}",
                 remedy=f"let the url end in {_NEWER}, or add api_version: 2024-10-21",
             )
-        return DeploymentsProvider(options, wheel)
 
 
 plugin = _Plugin()

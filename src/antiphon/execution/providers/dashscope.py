@@ -10,5 +10,5 @@ from antiphon.execution.wire.dashscope.chat import TEXT
 plugin = DashScopeVendor(
     title="DashScope, models of text",
     outbound=TEXT,
-    abilities=Abilities(completions=False, embeddings=False, vision=False, audio=False, documents=False),
+    abilities=Abilities(completions=False, vision=False, audio=False, documents=False, rerank=True),
 )

@@ -10,5 +10,5 @@ from antiphon.execution.wire.dashscope.chat import MULTIMODAL
 plugin = DashScopeVendor(
     title="DashScope, models that see or hear",
     outbound=MULTIMODAL,
-    abilities=Abilities(completions=False, embeddings=False, documents=False),
+    abilities=Abilities(completions=False, documents=False, rerank=True),
 )

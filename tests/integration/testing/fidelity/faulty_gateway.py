@@ -62,7 +62,9 @@ class _Passed:
         self._asked += 1
         self._failed = False
         self._splitter = EventSplitter()
-        self._status, self._headers, self._held = 0, (), b""
+        self._status = 0
+        self._headers: Headers = ()
+        self._held = b""
         headers = tuple(field for field in self._request.headers if field[0] not in _OF_THE_HOP)
         body = self._gateway.fault.request(self._request.body)
         self._exchange = self._gateway.pool.request(self._request.method, self._request.path, headers, body, self)

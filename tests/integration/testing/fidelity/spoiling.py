@@ -27,7 +27,7 @@ def spoilt(outcome: Outcome) -> Iterator[tuple[str, Outcome]]:
         yield how, msgspec.structs.replace(outcome, sent=sent)
     replace = msgspec.structs.replace
     yield "the server is asked twice", replace(outcome, asked=outcome.asked * 2)
-    yield "the server is asked though it should not be", replace(outcome, asked=outcome.asked or (None,))  # type: ignore[arg-type]
+    yield "the server is asked though it should not be", replace(outcome, asked=outcome.asked or (None,))
     yield "the server is held for long", replace(outcome, closed_after=9.0)
     yield "the server is held for ever", replace(outcome, closed_after=None)
     yield "text is held back", replace(outcome, held_back=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.core.errors import InvalidRequest
+from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.reading import UNREADABLE
@@ -145,3 +145,12 @@ def test_usage_in_the_last_delta_counts() -> None:
     last = b'{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}}'
     tail = b"data: " + last + b"\n\ndata: [DONE]\n\n"
     assert wire.usage_of_stream(tail) == Usage(3, 4, 7)
+
+
+def test_the_word_null_is_no_end() -> None:
+    event = b'data: {"choices":[{"delta":{"content":""},"finish_reason":"null"}]}\n\n'
+    watch = wire.Watch(strips_usage=False)
+    assert watch.take(event) == event
+    assert not watch.begun
+    with pytest.raises(UpstreamBroken):
+        watch.finish()

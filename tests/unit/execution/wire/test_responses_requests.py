@@ -31,7 +31,9 @@ def to_anthropic(**fields: Any) -> dict[str, Any]:
 
 
 def messages(*items: Any) -> list[dict[str, Any]]:
-    return to_openai(input=list(items))["messages"]
+    """Without the empty thoughts that servers want beside calls who take thoughts back."""
+    told = to_openai(input=list(items))["messages"]
+    return [{name: value for name, value in message.items() if (name, value) != ("reasoning_content", "")} for message in told]
 
 
 def said(role: str, *content: Any) -> dict[str, Any]:

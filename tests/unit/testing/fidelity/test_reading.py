@@ -115,7 +115,7 @@ SAID = responses.streamed_text("One", " two").acts
         (SAID[1:], "does not begin with response.created"),
         (SAID[:-1], "does not end with response.completed"),
         ((*SAID[:3], *SAID[4:]), "not numbered in order"),
-        ((*SAID[:4], Event({**SAID[4].data, "delta": "Eins"}), *SAID[5:]), "the deltas say Eins two"),
+        ((*SAID[:4], Event({**dict(SAID[4].data), "delta": "Eins"}), *SAID[5:]), "the deltas say Eins two"),
         ((), "does not begin"),
     ],
 )

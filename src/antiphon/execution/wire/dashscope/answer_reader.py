@@ -14,27 +14,12 @@ from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.dashscope.errors import failed
 from antiphon.execution.wire.openai.choice_reader import ChoicePiece, ChoiceReader, Said
 from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
-from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
 _STATUS = re.compile(rb"(?m)^:HTTP_STATUS/(\d{3})\b")
-_STATUSES = (
-    ("InvalidApiKey", 401),
-    ("AccessDenied", 403),
-    ("Model.AccessDenied", 403),
-    ("Workspace.AccessDenied", 403),
-    ("ModelNotFound", 404),
-    ("Throttling", 429),
-    ("LimitRequests", 429),
-    ("InternalError", 500),
-    ("RequestTimeOut", 504),
-    ("InvalidParameter", 400),
-    ("DataInspectionFailed", 400),
-    ("Arrearage", 400),
-)
-"""What the names of errors begin with, and the status of each (Model Studio's documentation, "Error codes")."""
 
 
 class _PromptDetails(msgspec.Struct):
@@ -128,9 +113,8 @@ class AnswerReader:
 
     def _fail(self, answer: _Answer, status: int | None) -> list[Event]:
         self._ended = True
-        failed = said({"code": answer.code, "message": answer.message}, 500)
-        failed = msgspec.structs.replace(failed, status=status or _status_of(failed.code))
-        return [*([] if self._began else [neutral.Began(answer.request_id or "")]), failed, neutral.Ended()]
+        began = [] if self._began else [neutral.Began(answer.request_id or "")]
+        return [*began, failed(answer.code, answer.message, status), neutral.Ended()]
 
     def _end(self) -> list[Event]:
         self._ended = True
@@ -171,10 +155,6 @@ def _status_in(raw: bytes) -> int | None:
     told = _STATUS.findall(raw)
     status = int(told[-1]) if told else 0
     return status if 400 <= status < 600 else None
-
-
-def _status_of(code: str) -> int:
-    return next((status for name, status in _STATUSES if code.startswith(name)), 500)
 
 
 def _decoded(data: bytes) -> _Answer:

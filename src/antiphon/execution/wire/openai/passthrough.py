@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
-from antiphon.execution.wire.openai.fields import Answer, Chunk, OddAnswer, RequestHead, UsageFields
+from antiphon.execution.wire.openai.fields import Answer, Choice, Chunk, OddAnswer, RequestHead, UsageFields
 from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, decode_request, encode
 from antiphon.transport import sse
 
@@ -133,13 +133,18 @@ def begins(raw: bytes) -> bool:
     return any(has_content(chunk) for chunk in each_chunk(raw))
 
 
+def finished(choice: Choice) -> bool:
+    """Whether a piece of a choice is its last: some imitators put the text "null" where there is no reason for the end yet."""
+    return bool(choice.finish_reason) and choice.finish_reason != "null"
+
+
 def has_content(chunk: Chunk | None) -> bool:
     """Whether a reader would see something of this event. What cannot be read counts as content."""
     if chunk is None:
         return True
     for choice in chunk.choices:
         delta = choice.delta
-        if choice.finish_reason or choice.text:
+        if finished(choice) or choice.text:
             return True
         if delta is not None and (
             delta.content
@@ -240,7 +245,7 @@ class Watch:
 
     def finish(self) -> bytes:
         """``[DONE]``, where the answer was complete without it. Raises UpstreamBroken where it was not."""
-        if not any(choice.finish_reason for chunk in each_chunk(self._tail + self._last) if chunk for choice in chunk.choices):
+        if not any(finished(choice) for chunk in each_chunk(self._tail + self._last) if chunk for choice in chunk.choices):
             raise UpstreamBroken("the model's server ended its stream without a finish reason: the answer is cut off")
         return DONE
 
