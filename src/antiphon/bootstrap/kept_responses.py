@@ -28,6 +28,13 @@ class KeptResponses:
         self._store.bounds = bounds
         return self._store
 
+    def counts(self) -> dict[str, int]:
+        """Responses by what became of them; empty where nothing is kept."""
+        if self._store is None:
+            return {}
+        stats = self._store.stats()
+        return {"kept": stats.kept, "evicted": stats.evictions, "failed": stats.errors}
+
     async def close(self) -> None:
         """Write what waits."""
         if self._store is not None:

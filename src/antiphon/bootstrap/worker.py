@@ -192,6 +192,7 @@ class Worker:
             call_log_lost=self._call_log.lost if self._call_log is not None else 0,
             events=self._events.report(),
             refused=self._refusals.kinds,
+            responses=self._responses.counts(),
         )
         responder.send(200, ((b"content-type", b"application/json"),), encode(snapshot))
 

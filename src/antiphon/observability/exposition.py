@@ -134,6 +134,12 @@ def _gateway(snapshot: MetricsSnapshot) -> Iterable[Metric]:
     for reason, count in sorted(snapshot.refused.items()):
         _add(refused, (reason,), count)
     yield refused
+    responses = CounterMetricFamily(
+        "antiphon_stored_responses", "Responses, by what became of them in their store.", labels=("outcome",)
+    )
+    for outcome, count in sorted(snapshot.responses.items()):
+        _add(responses, (outcome,), count)
+    yield responses
     events = snapshot.events
     yield CounterMetricFamily(
         "antiphon_events_delivered", "Finished calls told to the control plane.", value=_number(events.delivered)

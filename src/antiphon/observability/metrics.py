@@ -163,8 +163,12 @@ class CallMetrics:
         call_log_lost: int = 0,
         events: PipeReport = NOTHING_SENT,
         refused: Mapping[str, int] = MappingProxyType({}),
+        responses: Mapping[str, int] = MappingProxyType({}),
     ) -> MetricsSnapshot:
-        """A copy of all counts, with what others count: calls under way, losses of the call log, the events' way, refusals."""
+        """A copy of all counts, with what others count.
+
+        That are calls under way, losses of the call log, the events' way, refusals, and what became of responses in their store.
+        """
         return MetricsSnapshot(
             instance=self._instance,
             in_flight=in_flight,
@@ -172,6 +176,7 @@ class CallMetrics:
             events=events,
             series=tuple(row.snapshot(key) for key, row in self._rows.items()),
             refused=dict(refused),
+            responses=dict(responses),
         )
 
     def _new_row(self, event: CallFinished) -> _Series:
@@ -185,11 +190,13 @@ def merge(snapshots: Iterable[MetricsSnapshot], max_series: int = MAX_SERIES) ->
     in_flight = lost = 0
     events = NOTHING_SENT
     refused: Counter[str] = Counter()
+    responses: Counter[str] = Counter()
     for snapshot in snapshots:
         events += snapshot.events
         in_flight += snapshot.in_flight
         lost += snapshot.call_log_lost
         refused.update(snapshot.refused)
+        responses.update(snapshot.responses)
         for series in snapshot.series:
             table.find_or_make(series.key).add(series)
     return MetricsSnapshot(
@@ -198,6 +205,7 @@ def merge(snapshots: Iterable[MetricsSnapshot], max_series: int = MAX_SERIES) ->
         events=events,
         series=tuple(row.snapshot(key) for key, row in table.rows.items()),
         refused=dict(refused),
+        responses=dict(responses),
     )
 
 

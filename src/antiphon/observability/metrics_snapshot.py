@@ -54,6 +54,8 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
     series: tuple[SeriesSnapshot, ...] = ()
     refused: dict[str, int] = {}
     """Connections that were closed before their first request, by reason."""
+    responses: dict[str, int] = {}
+    """Responses by what became of them in their store: ``kept``, ``evicted``, or ``failed`` for what it could not do."""
 
     def at_rest(self) -> "MetricsSnapshot":
         """What stays of these numbers when the process does not answer: the counters."""

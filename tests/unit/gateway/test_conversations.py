@@ -3,10 +3,12 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from antiphon.core.errors import (
     CapacityError,
+    InternalError,
     InvalidRequest,
     PreviousResponseNotFound,
     UnsupportedParameter,
@@ -152,8 +154,8 @@ def test_nobody_goes_on_from_what_another_key_asked() -> None:
 def test_items_that_are_named_are_put_in_their_place() -> None:
     door = Door(FakeResponseStore())
     first = answered(door.ask(call()))
-    kept = conversation.by_name(conversation.read_items(door.store.responses["alice", first["id"]].input))
-    (asked,) = kept
+    ((asked,), _) = conversation.asked_and_answered(door.store.responses["alice", first["id"]].input, b"{}")
+    asked = msgspec.json.decode(asked)["id"]
     given = [{"type": "item_reference", "id": asked}, {"id": first["output"][0]["id"]}, {"role": "user", "content": "so?"}]
     second = answered(door.ask(call(input=given)))
     assert [item["role"] for item in door.asked["input"]] == ["user", "assistant", "user"]
@@ -215,6 +217,15 @@ def test_a_store_that_does_not_answer_is_no_missing_response() -> None:
     door.store.down = True
     for fields in ({"previous_response_id": first["id"]}, {"input": [{"id": first["output"][0]["id"]}]}):
         assert isinstance(door.ask(call(**fields)).error, CapacityError)
+
+
+@pytest.mark.parametrize("kept", [b"", b"{broken", b"[]"])
+def test_what_was_kept_and_cannot_be_read_ends_the_call(kept: bytes) -> None:
+    door = Door(FakeResponseStore())
+    first = answered(door.ask(call()))
+    door.store.responses["alice", first["id"]] = StoredResponse(first["id"], kept)
+    for fields in ({"previous_response_id": first["id"]}, {"input": [{"id": first["output"][0]["id"]}]}):
+        assert isinstance(door.ask(call(**fields)).error, InternalError)
 
 
 @pytest.mark.parametrize("late", ["what it continues", "what it names"])

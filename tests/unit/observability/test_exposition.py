@@ -33,7 +33,7 @@ CALL = msgspec.structs.replace(GOOD, stream=False)
 def snapshot_of(**changes) -> MetricsSnapshot:
     metrics = CallMetrics()
     metrics.call_finished(msgspec.structs.replace(CALL, **changes))
-    return metrics.snapshot(in_flight=3, call_log_lost=9, refused={"untrusted": 4, "timeout": 0})
+    return metrics.snapshot(in_flight=3, call_log_lost=9, refused={"untrusted": 4, "timeout": 0}, responses={"kept": 5})
 
 
 def test_calls_are_written_with_the_names_of_the_reference():
@@ -54,6 +54,7 @@ def test_calls_are_written_with_the_names_of_the_reference():
     assert samples["antiphon_requests_in_flight", labels()] == 3
     assert samples["antiphon_call_log_lost_total", labels()] == 9
     assert samples["antiphon_connections_refused_total", labels(reason="untrusted")] == 4
+    assert samples["antiphon_stored_responses_total", labels(outcome="kept")] == 5
     assert samples["antiphon_connections_refused_total", labels(reason="timeout")] == 0
 
 

@@ -94,9 +94,13 @@ def test_merging_adds_what_has_the_same_labels():
     two.call_finished(event(status=500, error="internal_error", duration=0.5))
     two.call_finished(event(model="large", target="far/large"))
     total = merge(
-        [one.snapshot(in_flight=1, call_log_lost=5, refused={"timeout": 1}), two.snapshot(in_flight=2, refused={"timeout": 2})]
+        [
+            one.snapshot(in_flight=1, call_log_lost=5, refused={"timeout": 1}, responses={"kept": 2}),
+            two.snapshot(in_flight=2, refused={"timeout": 2}, responses={"kept": 3, "failed": 1}),
+        ]
     )
     assert total.refused == {"timeout": 3}
+    assert total.responses == {"kept": 5, "failed": 1}
     assert (total.in_flight, total.call_log_lost) == (3, 5)
     by_model = {series.model: series for series in total.series}
     assert by_model["small"].statuses == {200: 1, 500: 1}

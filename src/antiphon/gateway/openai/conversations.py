@@ -57,8 +57,8 @@ class _Turn:
         self._over = self._paused = False
         self._asked = Asked()
         self._named: dict[int, str] = {}
-        self._before: list[msgspec.Raw] = []
-        """The items of what it continues."""
+        self._before = 0
+        """Items of what it continues."""
         self._new: list[msgspec.Raw] = []
         self._body: list[bytes] = []
         self._first = self._latest = b""
@@ -88,34 +88,28 @@ class _Turn:
     def _continue(self, turns: Sequence[StoredResponse] | AntiphonError) -> None:
         if self._over:
             return
-        if isinstance(turns, AntiphonError):
-            self.fail(turns)
-            return
-        for turn in turns:
-            self._before += conversation.read_items(turn.input) + conversation.output_of(turn.response)
-        if not self._named or self._store is None:
-            self._resolve({})
-        else:
-            responses = list(dict.fromkeys(ids.response_of(name) for name in self._named.values()))
-            self._store.find(self._call.principal.name, responses, self._resolve)
-
-    def _resolve(self, found: Mapping[str, StoredResponse] | AntiphonError) -> None:
-        if self._over:
-            return
-        if isinstance(found, AntiphonError):
-            self.fail(found)
-            return
-        kept = [
-            item
-            for response in found.values()
-            for item in (*conversation.read_items(response.input), *conversation.output_of(response.response))
-        ]
         try:
-            self._new = conversation.resolved(self._asked, self._named, conversation.by_name(kept))
-        except InvalidRequest as error:
+            before = _items(turns)
+        except AntiphonError as error:
             self.fail(error)
             return
-        body = conversation.expanded(self._call.body, [*self._before, *self._new])
+        self._before = len(before)
+        if not self._named or self._store is None:
+            self._resolve(before, {})
+        else:
+            responses = list(dict.fromkeys(ids.response_of(name) for name in self._named.values()))
+            self._store.find(self._call.principal.name, responses, lambda found: self._resolve(before, found))
+
+    def _resolve(self, before: list[msgspec.Raw], found: Mapping[str, StoredResponse] | AntiphonError) -> None:
+        if self._over:
+            return
+        try:
+            kept = _items(found if isinstance(found, AntiphonError) else tuple(found.values()))
+            self._new = conversation.resolved(self._asked, self._named, conversation.by_name(kept))
+        except AntiphonError as error:
+            self.fail(error)
+            return
+        body = conversation.expanded(self._call.body, [*before, *self._new])
         self._ask(msgspec.structs.replace(self._call, body=body))
 
     def _ask(self, call: Call) -> None:
@@ -165,7 +159,7 @@ class _Turn:
         failed = failed_event(self._first, self._latest, error)
         if failed:
             self._sink.frame(Frame(failed, dialect=self._call.dialect))
-        self._sink.fail(_placed(error, len(self._before)))
+        self._sink.fail(_placed(error, self._before))
 
     def _last(self, raw: bytes, usage: Usage | None) -> None:
         self._over = True
@@ -209,6 +203,14 @@ class _Turn:
         self._paused = False
         if self._handle is not None:
             self._handle.resume()
+
+
+def _items(turns: Sequence[StoredResponse] | AntiphonError) -> list[msgspec.Raw]:
+    """The items of responses, what was asked before what was answered. Raises what the store has told in their place."""
+    if isinstance(turns, AntiphonError):
+        raise turns
+    kept = (conversation.asked_and_answered(turn.input, turn.response) for turn in turns)
+    return [item for asked, answered in kept for item in (*asked, *answered)]
 
 
 def _placed(error: AntiphonError, before: int) -> AntiphonError:

@@ -124,13 +124,10 @@ class _Call:
             raise InvalidRequest(f'`order` is "{order[:50]}"', remedy="give asc or desc", param="order")
 
         def told(turns: Sequence[StoredResponse] | AntiphonError) -> None:
-            if isinstance(turns, AntiphonError):
-                self._refuse(turns)
-                return
-            items = [item for turn in turns for item in _items(turn, whole=turn is not turns[-1])]
             try:
+                items = _shown(turns)
                 page = conversation.page(items, after=query.get("after", ""), limit=int(limit), latest_first=order == "desc")
-            except InvalidRequest as error:
+            except AntiphonError as error:
                 self._refuse(error)
                 return
             self._responder.send(200, _JSON, page)
@@ -159,7 +156,10 @@ class _Call:
         )
 
 
-def _items(turn: StoredResponse, *, whole: bool) -> list[msgspec.Raw]:
-    """What a response was asked, and, as a ``whole``, what it answered."""
-    asked = conversation.read_items(turn.input)
-    return asked + conversation.output_of(turn.response) if whole else asked
+def _shown(turns: Sequence[StoredResponse] | AntiphonError) -> list[msgspec.Raw]:
+    """What the model was shown for the last response: all but its own answer. Raises what the store has told in its place."""
+    if isinstance(turns, AntiphonError):
+        raise turns
+    kept = [conversation.asked_and_answered(turn.input, turn.response) for turn in turns]
+    items = [item for asked, answered in kept for item in (*asked, *answered)]
+    return items[: len(items) - len(kept[-1][1])]

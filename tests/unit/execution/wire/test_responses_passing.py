@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
@@ -134,6 +135,10 @@ def kept(*items: Any) -> list[dict[str, Any]]:
     return told
 
 
+def items_of(*items: Any) -> list[msgspec.Raw]:
+    return conversation.asked_and_answered(json.dumps(items).encode(), b"{}")[0]
+
+
 def test_what_was_asked_is_kept_in_full() -> None:
     asked = conversation.read_asked(b'{"input": "hi"}')
     (item,) = json.loads(conversation.kept_input(asked.items, OURS))
@@ -162,7 +167,7 @@ def test_items_can_be_named_in_place_of_being_given() -> None:
     asked = conversation.read_asked(body)
     named = conversation.references(asked, body)
     assert named == {0: name, 2: other}
-    items = conversation.by_name(conversation.read_items(json.dumps([{"id": name, "a": 1}, {"id": other, "b": 2}]).encode()))
+    items = conversation.by_name(items_of({"id": name, "a": 1}, {"id": other, "b": 2}))
     told = json.loads(conversation.expanded(body, conversation.resolved(asked, named, items)))["input"]
     assert told == [{"id": name, "a": 1}, given[1], {"id": other, "b": 2}, given[3]]
     with pytest.raises(InvalidRequest, match="not found") as refused:
@@ -181,7 +186,7 @@ def test_items_can_be_named_in_place_of_being_given() -> None:
     ],
 )
 def test_pages(after: str, limit: int, latest_first: bool, names: str, more: bool) -> None:
-    items = conversation.read_items(json.dumps([{"id": name} for name in "abcd"]).encode())
+    items = items_of(*({"id": name} for name in "abcd"))
     page = json.loads(conversation.page(items, after=after, limit=limit, latest_first=latest_first))
     assert "".join(item["id"] for item in page["data"]) == names
     assert (page["first_id"], page["last_id"]) == ((names[0], names[-1]) if names else (None, None))

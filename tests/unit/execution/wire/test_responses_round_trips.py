@@ -120,7 +120,7 @@ def test_what_was_asked_is_kept_as_items_of_the_official_package(asked: Pair) ->
     response = ids.new()
     kept = conversation.kept_input(conversation.read_asked(json.dumps(asked[0]).encode()).items, response)
     TypeAdapter(list[ResponseItem]).validate_json(kept)
-    items = conversation.read_items(kept)
+    items, _ = conversation.asked_and_answered(kept, b"{}")
     assert len(conversation.by_name(items)) == len(items)
     again = conversation.expanded(json.dumps(asked[0]).encode(), items)
     there = openai_chat.encode_request(decode_request(again), ABLE)

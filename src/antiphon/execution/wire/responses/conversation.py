@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.core.errors import InvalidRequest
+from antiphon.core.errors import InternalError, InvalidRequest
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.reading import NULL, UNREADABLE
 from antiphon.execution.wire.responses import ids
@@ -120,9 +120,12 @@ def by_name(items: Iterable[msgspec.Raw]) -> dict[str, msgspec.Raw]:
 # -- what is kept
 
 
-def read_items(kept: bytes) -> list[msgspec.Raw]:
-    """The items of a list that was kept."""
-    return _decode_items(kept)
+def asked_and_answered(asked: bytes, response: bytes) -> tuple[list[msgspec.Raw], list[msgspec.Raw]]:
+    """The items that were kept of what was asked and of what was answered. Raises InternalError where they cannot be read."""
+    try:
+        return _decode_items(asked), _decode_kept(response).output
+    except UNREADABLE as error:
+        raise InternalError("a response that was kept cannot be read any more", remedy="send the whole conversation") from error
 
 
 def our_name(response: bytes) -> str:
@@ -132,11 +135,6 @@ def our_name(response: bytes) -> str:
     except UNREADABLE:
         return ""
     return name if ids.is_ours(name) else ""
-
-
-def output_of(response: bytes) -> list[msgspec.Raw]:
-    """The items that a response has put out."""
-    return _decode_kept(response).output
 
 
 def kept_input(items: Iterable[msgspec.Raw], response: str) -> bytes:
