@@ -5,6 +5,7 @@ import math
 from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.core.types import Headers
 from antiphon.execution.wire.endpoints import CALLERS
+from antiphon.execution.wire.said_errors import is_object
 from antiphon.transport.server import Responder
 
 _JSON = (b"content-type", b"application/json")
@@ -18,7 +19,7 @@ def body_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> t
     if error.dialect != dialect:
         return caller.render_refused(error, request_id)
     status, body = caller.render_error(error, request_id)
-    if status != error.status:
+    if status != error.status or not is_object(error.body):
         return status, body
     return (status, error.body) if caller.words_error(error.body) else caller.render_refused(error, request_id)
 
