@@ -126,7 +126,8 @@ def test_one_row_adds_a_provider(folder, acme):
 
 
 def test_a_protocol_is_named(folder, monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-1")
+    for name in re.findall(r"\$\{(\w+)\}", PROTOCOL):
+        monkeypatch.setenv(name, "sk-1")
     write(folder, PROTOCOL)
     assert "valid" in run(folder, CHECK)
     write(folder, PROTOCOL.replace("protocol: anthropic", "protocol: esperanto"))
