@@ -37,6 +37,7 @@ class Wait(msgspec.Struct, frozen=True):
     """How long a small question beside a case waited for its answer."""
 
     seconds: float
+    """Beyond what it takes without the gateway."""
     fault: str = ""
     """What came in place of an answer; empty where it was answered."""
 

@@ -124,11 +124,6 @@ class Stage:
         """Where it listens."""
         return self._upstream.port
 
-    @property
-    def was_asked(self) -> bool:
-        """Some gateway has found it."""
-        return bool(self._upstream.requests)
-
     def open(self, case: Case) -> Play:
         """Be ready to play a case. Close it afterwards."""
         play = Play(case)

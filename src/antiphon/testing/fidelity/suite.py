@@ -34,13 +34,14 @@ class Suite:
     def __init__(self, gateway: Gateway, stage: Stage) -> None:
         self.gateway = gateway
         self._stage = stage
+        self._direct = Gateway(f"http://127.0.0.1:{stage.port}")
 
     async def greet(self) -> None:
         """Ask a small question.
 
         Raises SetupError, Unauthenticated or UpstreamUnreachable where the suite cannot run against this gateway.
         """
-        answer, play = await self._ask(SMALL)
+        answer, play = await self._ask(SMALL, self.gateway)
         url, model = self.gateway.url, self.gateway.model
         if not answer.status:
             raise UpstreamUnreachable(
@@ -65,7 +66,7 @@ class Suite:
             firsts.setdefault(case.route.name, case)
         offered = {}
         for name, case in firsts.items():
-            offered[name] = not case.route.optional or bool((await self._ask(case))[1].asked)
+            offered[name] = not case.route.optional or bool((await self._ask(case, self.gateway))[1].asked)
         absent = [
             (case.route, sum(other.route.name == name for other in cases)) for name, case in firsts.items() if not offered[name]
         ]
@@ -114,33 +115,33 @@ class Suite:
             case Crowd():
                 return await self._crowd(case.caller, case, play)
             case Beside():
-                reading = asyncio.create_task(self._read(case, play))
+                reading = asyncio.create_task(self._read(case, play, self.gateway))
                 waits = await self._small_questions(reading)
                 return _outcome(case, play, await reading, waits=waits)
-        return _outcome(case, play, await self._read(case, play))
+        return _outcome(case, play, await self._read(case, play, self.gateway))
 
-    def _call(self, case: Case, play: Play, limit: float) -> Call:
-        gateway, route = self.gateway, case.route
+    def _call(self, case: Case, play: Play, gateway: Gateway) -> Call:
+        route = case.route
         own = tuple((name.encode(), value.encode()) for name, value in case.headers)
         request = Request(route.path, (*gateway.fields(route.callers), *own), play.body(gateway.model_of(route.server)))
-        return Call(gateway, request, play.seen, limit)
+        return Call(gateway, request, play.seen, case.limit)
 
-    async def _ask(self, case: Case) -> tuple[Answer, Play]:
+    async def _ask(self, case: Case, gateway: Gateway) -> tuple[Answer, Play]:
         play = self._stage.open(case)
         try:
-            return await self._read(case, play), play
+            return await self._read(case, play, gateway), play
         finally:
             self._stage.close(play)
 
-    async def _read(self, case: Case, play: Play) -> Answer:
+    async def _read(self, case: Case, play: Play, gateway: Gateway) -> Answer:
         late = asyncio.get_running_loop().call_later(PATIENCE, play.give_up)
         try:
-            return await self._call(case, play, case.limit).end()
+            return await self._call(case, play, gateway).end()
         finally:
             late.cancel()
 
     async def _leave(self, leave: Leave, case: Case, play: Play) -> Outcome:
-        call, after = self._call(case, play, case.limit), leave.after.encode()
+        call, after = self._call(case, play, self.gateway), leave.after.encode()
         if after:
             if not await call.until(lambda body: after in body):
                 summary = Outcome(answer=await call.leave()).summary
@@ -154,7 +155,7 @@ class Suite:
         return _outcome(case, play, answer, closed_after=await self._closed(play, left_at))
 
     async def _crowd(self, crowd: Crowd, case: Case, play: Play) -> Outcome:
-        calls = [self._call(case, play, case.limit) for _ in range(crowd.callers)]
+        calls = [self._call(case, play, self.gateway) for _ in range(crowd.callers)]
         for call in calls:
             call.rest_after(crowd.read)
         reading = asyncio.gather(*(call.until(lambda body: len(body) >= crowd.read) for call in calls))
@@ -175,15 +176,22 @@ class Suite:
         return closed_after
 
     async def _small_questions(self, meanwhile: "asyncio.Future[Any]") -> tuple[Wait, ...]:
-        """How long small questions wait for their answers, asked one after another until something else is over."""
+        """How long small questions wait for their answers, asked one after another until something else is over.
+
+        What the same question takes without the gateway is taken off: then it is this machine that is busy.
+        """
         waits: list[Wait] = []
         while not meanwhile.done() or not waits:
-            began = time.monotonic()
-            answer, _ = await self._ask(SMALL)
+            (answer, seconds), (_, without) = await asyncio.gather(self._timed(self.gateway), self._timed(self._direct))
             fault = "" if answer.status == 200 and not answer.fault else answer.fault or Outcome(answer=answer).summary
-            waits.append(Wait(time.monotonic() - began, fault))
+            waits.append(Wait(max(0.0, seconds - without), fault))
             await asyncio.sleep(BETWEEN)
         return tuple(waits)
+
+    async def _timed(self, gateway: Gateway) -> tuple[Answer, float]:
+        began = time.monotonic()
+        answer, _ = await self._ask(SMALL, gateway)
+        return answer, time.monotonic() - began
 
 
 def _outcome(case: Case, play: Play, answer: Answer, *, closed_after: float | None = None, waits: tuple[Wait, ...] = ()) -> Outcome:

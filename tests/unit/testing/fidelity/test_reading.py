@@ -48,7 +48,7 @@ def test_calls_that_share_an_index_become_one_as_in_every_client():
 def test_an_answer_in_one_piece():
     scene = openai.whole(None, finish="tool_calls", tool_calls=[openai.whole_call()], reasoning="Hm.")
     spoken = read(of_scene(scene, streamed=False)).choice(0)
-    assert (spoken.text, spoken.null, spoken.thought, spoken.finish) == ("", True, "Hm.", "tool_calls")
+    assert (spoken.text, spoken.thought, spoken.finish) == ("", "Hm.", "tool_calls")
     assert [(call.id, call.name) for call in spoken.calls] == [("call_1", "weather")]
 
 

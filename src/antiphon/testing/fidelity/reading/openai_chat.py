@@ -140,7 +140,6 @@ def _whole(value: Any) -> Reply:
             continue
         spoken.raw = raw["message"]
         spoken.text += message.content or ""
-        spoken.null = message.content is None
         spoken.refusal = message.refusal or ""
         _think(spoken, message.reasoning_content or message.reasoning)
         for call in message.tool_calls or ():

@@ -26,8 +26,6 @@ class Spoken(msgspec.Struct):
     """One choice."""
 
     text: str = ""
-    null: bool = False
-    """The content was told as null."""
     refusal: str = ""
     thoughts: list[Thought] = []
     calls: list[Called] = []
