@@ -142,7 +142,7 @@ class DataPlane:
 
     def _connect(self, options: ProviderOptions, protocol: str = "openai") -> Provider:
         provider: Provider = PROVIDERS.load(protocol).connect(options, self._wheel)
-        self._pools.append(provider.pool)
+        self._pools.append(provider.server.pool)
         return provider
 
     def _pool(self, origin: Origin, timeouts: ClientTimeouts) -> ClientPool:

@@ -335,3 +335,21 @@ def test_a_stream_outlives_the_age_of_its_connection(start: Start, upstream: Moc
     upstream.chat("Hello")
     assert client.chat.completions.create(model="mock-model", messages=HELLO).choices[0].message.content == "Hello"
     assert upstream.connections == before + 1
+
+
+@pytest.mark.parametrize("end", [[], [Done()]], ids=["without an end", "with its end"])
+def test_every_event_has_the_callers_name_of_the_model(start: Start, upstream: MockUpstream, end: list[Any]) -> None:
+    """Also those that had to be mended or were held back, beside others that a server spells in its own way."""
+    spaced = '{"id": "c1", "model": "mock-model", "created": 1, "choices": [{"index": 0, "delta": {"content": "hi"}}]}'
+    call = {"index": 0, "delta": {"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{}"}}]}}
+    odd = Event({"id": "c1", "created": 1, "model": "mock-model", "choices": [call]})
+    counts = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    used = Event({"id": "c1", "created": 1, "model": "mock-model", "choices": [], "usage": counts})
+    last = chunk("", finish_reason="tool_calls")
+    upstream.script(Header("content-type", "text/event-stream"), odd, Event(spaced), last, used, *end, wire=Wire(merge=0))
+    client = start(upstream, models=[{"name": "mine", "upstream": "mock-model"}]).client()
+    stream = client.chat.completions.create(model="mine", messages=HELLO, stream=True, stream_options={"include_usage": True})
+    chunks = list(stream)
+    assert [part.model for part in chunks] == ["mine"] * 4
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.total_tokens == 3

@@ -14,7 +14,7 @@ from antiphon.core.errors import (
     UpstreamUnreachable,
 )
 from antiphon.core.ports import Sink
-from antiphon.core.types import Call, Headers, Usage
+from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.said_errors import read_error
 from antiphon.transport.client import Exchange
@@ -32,7 +32,7 @@ class Answer:
 
     def __init__(self, sink: Sink, provider: Provider, call: Call) -> None:
         self._sink = sink
-        self._provider = provider
+        self._server = provider.server
         self._call = call
         self._status = 0
         self._headers: Headers = ()
@@ -69,18 +69,25 @@ class Answer:
     def broken(self, error: AntiphonError) -> None:
         if self._over:
             return
-        if self._provider.local and isinstance(error, UpstreamUnreachable | UpstreamBroken):
+        if self._server.local and isinstance(error, UpstreamUnreachable | UpstreamBroken):
             error = _of_local_process(error)
         self._fail(error)
 
     def _tell(self, error: AntiphonError) -> None:
         """Tell the sink, and whoever runs the server where a provider is at fault."""
-        if isinstance(error, UpstreamError) and not self._provider.local:
-            self._provider.complaints.failed(error)
+        if isinstance(error, UpstreamError) and not self._server.local:
+            self._server.complaints.failed(error)
         self._sink.fail(error)
 
+    def _deliver(self, headers: Headers, body: bytes, usage: Usage | None) -> None:
+        """Hand on an answer in one piece."""
+        self._over = True
+        self._sink.head(200, headers)
+        self._sink.frame(Frame(body, True, self._call.dialect))
+        self._succeed(usage)
+
     def _succeed(self, usage: Usage | None) -> None:
-        self._provider.complaints.answered()
+        self._server.complaints.answered()
         self._sink.end(usage)
 
     def _fail(self, error: AntiphonError) -> None:
@@ -110,7 +117,7 @@ class Answer:
         return UpstreamRefused(
             401 if self._status == 400 and told.status == 401 else self._status,
             body,
-            server=self._provider.name,
+            server=self._server.name,
             content_type=self._content_type,
             retry_after=told.retry_after if wait is None else wait,
             dialect=self._dialect,
@@ -118,7 +125,7 @@ class Answer:
 
     def _concealed(self, body: bytes) -> bytes:
         """What the server said of an error, without the credentials that it may quote."""
-        for secret in self._provider.secrets:
+        for secret in self._server.secrets:
             body = body.replace(secret, b"***")
         return body
 

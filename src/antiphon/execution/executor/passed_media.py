@@ -19,6 +19,7 @@ class PassedMedia(Answer):
 
     def __init__(self, sink: Sink, provider: Provider, call: Call, passing: Passing, renamed: Renamed | None) -> None:
         super().__init__(sink, provider, call)
+        self._provider = provider
         self._passing = passing
         self._renamed = renamed
         self._kind: Answer | None = None

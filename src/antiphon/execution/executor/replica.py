@@ -29,7 +29,7 @@ class Replica:
     def __init__(self, provider: Provider, upstream: str) -> None:
         self._provider = provider
         self._upstream = upstream
-        self._name = f"{provider.name}/{upstream}"
+        self._name = f"{provider.server.name}/{upstream}"
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class Replica:
             sink.fail(error)
             return NoHandle()
         extra = b"x-request-id: %b\r\n%b" % (call.id.encode("latin-1", "replace"), prepared.fields)
-        answer.exchange = provider.pool.request_prepared(prepared.head, extra, prepared.body, answer)
+        answer.exchange = provider.server.pool.request_prepared(prepared.head, extra, prepared.body, answer)
         return answer
 
     def _passed(self, call: Call, sink: Sink, passing: Passing) -> Answer:

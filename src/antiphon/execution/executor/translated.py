@@ -2,115 +2,53 @@
 
 from collections.abc import Callable, Sequence
 
-from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
+from antiphon.core.errors import UpstreamBroken
 from antiphon.core.ports import Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
-from antiphon.execution.executor.answer import MAX_ANSWER, MAX_ERROR, Answer
+from antiphon.execution.executor.incoming import Stream, Whole
 from antiphon.execution.executor.translation import StreamTranslation
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.chat_answer import Began, Counted, Ended, Event, Failed
 from antiphon.execution.wire.said_errors import refused
 
 
-class WrittenWhole(Answer):
-    """An answer that goes to the caller in one piece, however it came."""
-
-    def complete(self) -> None:
-        if self._over:
-            return
-        self._over = True
-        if self._status != 200:
-            self._tell(self._refused())
-            return
-        try:
-            usage, body = self._written()
-        except UpstreamRefused as failure:
-            self._tell(self._inside(failure))
-            return
-        except AntiphonError as error:
-            self._tell(error)
-            return
-        self._sink.head(200, with_type(self._headers, b"application/json"))
-        self._sink.frame(Frame(body, True, self._call.dialect))
-        self._succeed(usage)
-
-    def _written(self) -> tuple[Usage | None, bytes]:
-        """Usage and body for the caller. Raises UpstreamBroken or UpstreamRefused."""
-        raise NotImplementedError
-
-
-class TranslatedWhole(WrittenWhole):
-    """An answer that comes in one piece."""
+class TranslatedWhole(Whole):
+    """An answer in one piece."""
 
     def __init__(self, sink: Sink, provider: Provider, call: Call, read: Callable[[bytes], tuple[Usage | None, bytes]]) -> None:
         super().__init__(sink, provider, call)
         self._read = read
 
-    def head(self, status: int, headers: Headers) -> None:
-        self._take_head(status, headers)
-
-    def data(self, chunk: bytes) -> None:
-        self._gather(chunk, MAX_ANSWER if self._status < 400 else MAX_ERROR)
-
-    def _written(self) -> tuple[Usage | None, bytes]:
+    def _finish(self) -> None:
         if self._encoding:
             raise UpstreamBroken(f"the model's server encoded its answer as {self._encoding.decode('latin-1')}, unasked")
-        return self._read(self._gathered())
+        usage, body = self._read(self._gathered())
+        self._deliver(with_type(self._headers, b"application/json"), body, usage)
 
 
-class TranslatedStream(Answer):
+class TranslatedStream(Stream):
     """An answer in frames."""
 
     def __init__(self, sink: Sink, provider: Provider, call: Call, translation: StreamTranslation) -> None:
-        super().__init__(sink, provider, call)
-        self._framing = translation.outbound.framing
-        self._splitter = translation.outbound.framing.splitter()
+        super().__init__(sink, provider, call, translation.outbound.framing)
         self._reader = translation.outbound.reader()
         self._writer = translation.inbound.writer(translation.request, call.id)
         self._stream_type = translation.inbound.stream_type
-        self._streams = False
         self._begun = False
         self._ended = False
         self._failed: Failed | None = None
         self._usage: Usage | None = None
 
-    def head(self, status: int, headers: Headers) -> None:
-        self._take_head(status, headers)
-        self._streams = self._is_stream(self._framing.content_type)
-        if self._streams:
-            self._sink.head(status, with_type(headers, self._stream_type))
+    def _begin(self) -> None:
+        self._sink.head(200, with_type(self._headers, self._stream_type))
 
-    def data(self, chunk: bytes) -> None:
-        if self._over:
-            return
-        if not self._streams:
-            self._gather(chunk, MAX_ERROR)
-            return
-        try:
-            raw = self._splitter.feed(chunk)
-            if raw:
-                self._pass_on(self._reader.feed(raw))
-        except AntiphonError as error:
-            self._fail(error)
+    def _take(self, raw: bytes) -> None:
+        self._pass_on(self._reader.feed(raw))
 
-    def complete(self) -> None:
-        if self._over:
-            return
-        if not self._streams:
-            self._over = True
-            self._tell(self._no_stream())
-            return
-        try:
-            rest = self._splitter.rest()
-            if rest.strip():
-                self._pass_on(self._reader.feed(rest + self._framing.end))
-            if not self._over:
-                self._pass_on(self._reader.end())
-        except AntiphonError as error:
-            self._fail(error)
-            return
+    def _finish(self) -> None:
+        self._pass_on(self._reader.end())
         if not self._over:
-            self._fail(UpstreamBroken("the model's server ended its stream before its answer was complete"))
+            raise UpstreamBroken("the model's server ended its stream before its answer was complete")
 
     def _pass_on(self, events: Sequence[Event]) -> None:
         """Write what came before an error, or before the end, and then tell of that."""
@@ -121,8 +59,8 @@ class TranslatedStream(Answer):
         if self._over:
             return
         if self._failed is not None:
-            self._fail(self._inside(refused(self._failed)))
-        elif self._ended:
+            raise refused(self._failed)
+        if self._ended:
             self._over = True
             self._succeed(self._usage)
 

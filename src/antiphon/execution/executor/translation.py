@@ -95,7 +95,7 @@ def translated(call: Call, provider: Provider, upstream: str) -> Translation:
         return _rerank(call, provider, upstream, endpoint.rerank, outbound.rerank)
     if endpoint.count is not None and outbound.count is not None:
         return _count(call, provider, upstream, endpoint.count, outbound.count)
-    raise provider.lacks(call)
+    raise provider.server.lacking.endpoint(call)
 
 
 def _chat(call: Call, provider: Provider, upstream: str, inbound: InboundChat, outbound: OutboundChat) -> Translation:

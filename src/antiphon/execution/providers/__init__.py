@@ -8,10 +8,10 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.plugins import PluginGroup
 from antiphon.core.types import Call
 from antiphon.execution.providers._complaints import Complaints
+from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
@@ -80,6 +80,10 @@ class ProviderOptions(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         return f"ProviderOptions({self.name!r}, {self.origin})"
 
+    def with_key(self, header: bytes = b"authorization", scheme: bytes = b"Bearer ") -> HeaderFields:
+        """The headers, and the key in a header of its own, where there is one."""
+        return (*self.headers, (header, scheme + self.key)) if self.key else self.headers
+
     def secrets(self) -> tuple[bytes, ...]:
         """The key, the values of ``headers`` and the proxy's credentials, in every spelling that an error may quote."""
         values = {value.partition(b" ")[2] if name == b"authorization" else value for name, value in self.headers}
@@ -101,10 +105,24 @@ class Prepared(msgspec.Struct, frozen=True):
     """Further lines of the head, each ending in CRLF."""
 
 
+class Server:
+    """What every provider has, whatever it speaks: connections, secrets, and words for its troubles and for what it lacks."""
+
+    def __init__(self, options: ProviderOptions, wheel: DeadlineWheel, more_secrets: tuple[bytes, ...] = ()) -> None:
+        self.name = options.name
+        self.local = options.local
+        """It is a process of ours on this machine."""
+        self.secrets = (*options.secrets(), *more_secrets)
+        """What must not be passed on where the server quotes it."""
+        self.complaints = Complaints(options.name)
+        self.lacking = Lacking(options.elsewhere)
+        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+
+
 class Provider(Protocol):
     """A server that models can be asked of."""
 
-    name: str
+    server: Server
     passing: Mapping[str, Passing]
     """Endpoints whose calls it takes as they are, and how their answers are watched."""
     outbound: Outbound
@@ -113,23 +131,12 @@ class Provider(Protocol):
     """What a translated chat may ask of it."""
     embedding: EmbeddingAbilities
     """What a translated call for embeddings may ask of it."""
-    pool: ClientPool
-    local: bool
-    """The server is a process of ours on this machine."""
-    secrets: tuple[bytes, ...]
-    """What must not be passed on where the server quotes it."""
-
-    complaints: Complaints
-    """Where it is told how the provider fares."""
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         """Put ``call``, in its dialect, into the server's words; ``upstream`` is its name for the model.
 
         Raises UnsupportedParameter for what it lacks.
         """
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        """The error for an endpoint that it cannot serve."""
 
 
 class ProviderPlugin(Protocol):

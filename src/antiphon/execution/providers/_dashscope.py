@@ -2,17 +2,13 @@
 
 import msgspec
 
-from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
-from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
-from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions, Server
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dashscope.request_writer import DIALECT
 from antiphon.execution.wire.dashscope.retrieval import EMBEDDING, RERANK
 from antiphon.execution.wire.dialect import Outbound, OutboundChat, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
-from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 
@@ -20,11 +16,7 @@ class DashScopeProvider:
     """A server whose chats are all asked for at one path, and always in a stream."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel, outbound: OutboundChat) -> None:
-        self.name = options.name
-        self.local = options.local
-        self.secrets = options.secrets()
-        self.complaints = Complaints(options.name)
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        self.server = Server(options, wheel)
         able = options.abilities
         self.passing: dict[str, Passing] = {}
         self.outbound = Outbound(
@@ -47,19 +39,15 @@ class DashScopeProvider:
             reasoning_back=True,
         )
         self.embedding = EmbeddingAbilities(dimensions=able.dimensions)
-        self._lacking = Lacking(options.elsewhere)
-        fields = ((b"content-type", b"application/json"), *_headers(options))
+        fields = ((b"content-type", b"application/json"), *options.with_key())
         streams = ((b"accept", b"text/event-stream"), (b"x-dashscope-sse", b"enable"))
         self._heads = {
-            asked.endpoint: self.pool.prepare("POST", f"{options.base_path}/{asked.endpoint}", (*fields, *more))
+            asked.endpoint: self.server.pool.prepare("POST", f"{options.base_path}/{asked.endpoint}", (*fields, *more))
             for asked, more in ((outbound, streams), (EMBEDDING, ()), (RERANK, ()))
         }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         return Prepared(self._heads[call.endpoint], call.body)
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._lacking.endpoint(call)
 
 
 class DashScopeVendor(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,11 +61,7 @@ class DashScopeVendor(msgspec.Struct, frozen=True, kw_only=True):
     models_path: str = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        return _headers(options)
+        return options.with_key()
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> DashScopeProvider:
         return DashScopeProvider(options, wheel, self.outbound)
-
-
-def _headers(options: ProviderOptions) -> HeaderFields:
-    return (*options.headers, *(((b"authorization", b"Bearer " + options.key),) if options.key else ()))

@@ -2,11 +2,8 @@
 
 import msgspec
 
-from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
-from antiphon.execution.providers import HeaderFields, Prepared, ProviderOptions
-from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.providers import HeaderFields, Prepared, ProviderOptions, Server
 from antiphon.execution.providers._missing_fields import MissingFields
 from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.execution.wire.chat import ChatAbilities
@@ -24,7 +21,6 @@ from antiphon.execution.wire.openai.respelling import Respeller
 from antiphon.execution.wire.responses.counting import PASSING as COUNT
 from antiphon.execution.wire.responses.passing import PASSING as RESPONSES
 from antiphon.execution.wire.responses.passing import for_server
-from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = ("chat/completions", "completions")
@@ -54,11 +50,7 @@ class OpenAIProvider:
     def __init__(
         self, options: ProviderOptions, wheel: DeadlineWheel, words: Words = PLAIN, fields: HeaderFields | None = None
     ) -> None:
-        self.name = options.name
-        self.local = options.local
-        self.secrets = options.secrets()
-        self.complaints = Complaints(options.name)
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        self.server = Server(options, wheel)
         able = options.abilities
         self.passing: dict[str, Passing] = {
             endpoint: passing
@@ -91,18 +83,19 @@ class OpenAIProvider:
             stream_usage=able.stream_usage,
         )
         self._respeller = Respeller(words.spelling) if words.spelling != PLAIN.spelling else None
-        self._lacking = Lacking(options.elsewhere)
-        self._missing = MissingFields(able, self._lacking)
+        self._missing = MissingFields(able, self.server.lacking)
         self._looks_inside = self._missing.any
         self._stream_usage = able.stream_usage
-        headers = bearer(options) if fields is None else fields
+        headers = options.with_key() if fields is None else fields
         typed = ((b"content-type", b"application/json"), *headers)
         paths = {endpoint: f"{options.base_path}/{endpoint}" for endpoint in self.passing}
-        self._heads = {endpoint: self.pool.prepare("POST", path, typed) for endpoint, path in paths.items()}
+        self._heads = {endpoint: self.server.pool.prepare("POST", path, typed) for endpoint, path in paths.items()}
         root = options.base_path.removesuffix("/v1")
-        self._heads[OUTBOUND_COUNT.endpoint] = self.pool.prepare("POST", f"{root}/{OUTBOUND_COUNT.endpoint}", typed)
+        self._heads[OUTBOUND_COUNT.endpoint] = self.server.pool.prepare("POST", f"{root}/{OUTBOUND_COUNT.endpoint}", typed)
         self._form_heads = {
-            endpoint: self.pool.prepare("POST", path, headers) for endpoint, path in paths.items() if ENDPOINTS[endpoint].forms
+            endpoint: self.server.pool.prepare("POST", path, headers)
+            for endpoint, path in paths.items()
+            if ENDPOINTS[endpoint].forms
         }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
@@ -122,12 +115,3 @@ class OpenAIProvider:
         if call.stream and not call.wants_usage and self._stream_usage and call.endpoint in _STREAMED:
             body = wire.with_usage(body)
         return Prepared(self._heads[call.endpoint], body)
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._lacking.endpoint(call)
-
-
-def bearer(options: ProviderOptions) -> HeaderFields:
-    """The headers of the row, and its key in the way of OpenAI."""
-    key = ((b"authorization", b"Bearer " + options.key),) if options.key else ()
-    return (*options.headers, *key)

@@ -5,17 +5,13 @@ from typing import Final
 
 import msgspec
 
-from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
-from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
-from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions, Server
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai.passthrough import with_model
-from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 ABILITIES: Final = Abilities(
@@ -50,8 +46,7 @@ class RetrievalPlugin(msgspec.Struct, frozen=True, kw_only=True):
     models_path: str = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        key = ((b"authorization", b"Bearer " + options.key),) if options.key else ()
-        return (*options.headers, *key)
+        return options.with_key()
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> "RetrievalProvider":
         return RetrievalProvider(self, options, wheel)
@@ -61,11 +56,7 @@ class RetrievalProvider:
     """Such a server."""
 
     def __init__(self, plugin: RetrievalPlugin, options: ProviderOptions, wheel: DeadlineWheel) -> None:
-        self.name = options.name
-        self.local = options.local
-        self.secrets = options.secrets()
-        self.complaints = Complaints(options.name)
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        self.server = Server(options, wheel)
         able, outbound = options.abilities, plugin.outbound
         self.passing = {
             endpoint: passing for endpoint, passing in plugin.passing.items() if getattr(able, ENDPOINTS[endpoint].ability)
@@ -77,10 +68,10 @@ class RetrievalProvider:
         )
         self.chat = ChatAbilities()
         self.embedding = EmbeddingAbilities(dimensions=able.dimensions)
-        self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._heads = {
-            endpoint: self.pool.prepare("POST", f"{options.base_path}/{path}", headers) for endpoint, path in plugin.paths.items()
+            endpoint: self.server.pool.prepare("POST", f"{options.base_path}/{path}", headers)
+            for endpoint, path in plugin.paths.items()
         }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
@@ -88,6 +79,3 @@ class RetrievalProvider:
         if call.model != upstream:
             body = with_model(body, call.model, upstream)
         return Prepared(self._heads[call.endpoint], body)
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._lacking.endpoint(call)

@@ -3,7 +3,7 @@
 import msgspec
 
 from antiphon.execution.providers import Abilities, HeaderFields, ProviderOptions
-from antiphon.execution.providers._openai import OpenAIProvider, bearer
+from antiphon.execution.providers._openai import OpenAIProvider
 from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.transport.deadlines import DeadlineWheel
 
@@ -22,7 +22,7 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True):
     models_path: str = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        return bearer(options)
+        return options.with_key()
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider:
         return OpenAIProvider(options, wheel, self.words)

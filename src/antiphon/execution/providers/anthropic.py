@@ -1,10 +1,7 @@
 """Servers that speak Anthropic's Messages API: Anthropic itself, and those that imitate it."""
 
-from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
-from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
-from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions, Server
 from antiphon.execution.wire.anthropic.chat import OUTBOUND
 from antiphon.execution.wire.anthropic.counting import OUTBOUND_COUNT
 from antiphon.execution.wire.anthropic.counting import PASSING as COUNT
@@ -14,7 +11,6 @@ from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
 from antiphon.execution.wire.openai.passthrough import with_model
-from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 VERSION = b"2023-06-01"
@@ -27,11 +23,7 @@ class AnthropicProvider:
     """A server at ``{url}/messages`` and ``{url}/messages/count_tokens``."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
-        self.name = options.name
-        self.local = options.local
-        self.secrets = options.secrets()
-        self.complaints = Complaints(options.name)
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        self.server = Server(options, wheel)
         able = options.abilities
         self.passing: dict[str, Passing] = {"messages": PASSING} if able.chat else {}
         if able.chat and able.count_tokens:
@@ -50,10 +42,9 @@ class AnthropicProvider:
             reasoning="budget" if able.reasoning else "",
         )
         self.embedding = EmbeddingAbilities()
-        self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._heads = {
-            endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers)
+            endpoint: self.server.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers)
             for endpoint in ("messages", "messages/count_tokens")
         }
 
@@ -62,9 +53,6 @@ class AnthropicProvider:
         if call.model != upstream:
             body = with_model(body, call.model, upstream)
         return Prepared(self._heads[call.endpoint], body)
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._lacking.endpoint(call)
 
 
 class _Plugin:
@@ -77,8 +65,7 @@ class _Plugin:
     def headers(self, options: ProviderOptions) -> HeaderFields:
         given = {name for name, _ in options.headers}
         version = () if b"anthropic-version" in given else ((b"anthropic-version", VERSION),)
-        key = ((b"x-api-key", options.key),) if options.key else ()
-        return (*version, *options.headers, *key)
+        return (*version, *options.with_key(b"x-api-key", b""))
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> AnthropicProvider:
         return AnthropicProvider(options, wheel)

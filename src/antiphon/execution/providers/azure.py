@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from antiphon.core.errors import ConfigError, UnsupportedParameter
+from antiphon.core.errors import ConfigError
 from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
 from antiphon.execution.providers._openai import OpenAIProvider
@@ -27,11 +27,7 @@ class DeploymentsProvider:
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
         inner = self._inner = OpenAIProvider(options, wheel, _WORDS)
-        self.name = inner.name
-        self.local = inner.local
-        self.secrets = inner.secrets
-        self.complaints = inner.complaints
-        self.pool = inner.pool
+        self.server = inner.server
         self.passing = inner.passing
         self.outbound = inner.outbound
         self.chat = inner.chat
@@ -49,11 +45,8 @@ class DeploymentsProvider:
             place = call.endpoint if call.endpoint in _BY_BODY else f"deployments/{quote(upstream, safe='')}/{call.endpoint}"
             path = f"{self._root}/{place}?api-version={self._version}"
             typed = () if is_form else ((b"content-type", b"application/json"),)
-            head = self._heads[upstream, call.endpoint, is_form] = self.pool.prepare("POST", path, (*typed, *self._fields))
+            head = self._heads[upstream, call.endpoint, is_form] = self.server.pool.prepare("POST", path, (*typed, *self._fields))
         return msgspec.structs.replace(prepared, head=head)
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._inner.lacks(call)
 
 
 class _Plugin:
@@ -65,7 +58,7 @@ class _Plugin:
     words = _WORDS
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        return (*options.headers, *(((b"api-key", options.key),) if options.key else ()))
+        return options.with_key(b"api-key", b"")
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider | DeploymentsProvider:
         self.check(options.base_path, options.api_version)

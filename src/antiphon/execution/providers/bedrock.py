@@ -8,15 +8,12 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from antiphon.core.errors import ConfigError, UnsupportedParameter
+from antiphon.core.errors import ConfigError
 from antiphon.core.types import Call
-from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
-from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions, Server
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
-from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 try:
@@ -34,11 +31,7 @@ class BedrockProvider:
     """Bedrock in one region."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
-        self.name = options.name
-        self.local = options.local
-        self.secrets = (*options.secrets(), *(part for part in options.key.split(b":")[1:] if part))
-        self.complaints = Complaints(options.name)
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        self.server = Server(options, wheel, tuple(part for part in options.key.split(b":")[1:] if part))
         able = options.abilities
         self.passing: dict[str, Passing] = {}
         self.outbound = OUTBOUND if able.chat else Outbound(OUTBOUND.dialect)
@@ -53,7 +46,6 @@ class BedrockProvider:
             reasoning="effort" if able.reasoning else "",
         )
         self.embedding = EmbeddingAbilities()
-        self._lacking = Lacking(options.elsewhere)
         self._root = f"{options.base_path}/model"
         self._fields = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._signer = None if _bearer(options) else Signer(options)
@@ -64,12 +56,9 @@ class BedrockProvider:
         path = f"{self._root}/{quote(upstream, safe='')}/{operation}"
         head = self._heads.get(path)
         if head is None:
-            head = self._heads[path] = self.pool.prepare("POST", path, self._fields)
+            head = self._heads[path] = self.server.pool.prepare("POST", path, self._fields)
         signed = () if self._signer is None else self._signer.headers(path, call.body)
         return Prepared(head, call.body, fields=b"".join(b"%b: %b\r\n" % field for field in signed))
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._lacking.endpoint(call)
 
 
 def _bearer(options: ProviderOptions) -> bool:
@@ -85,7 +74,7 @@ class _Plugin:
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        return (*options.headers, *(((b"authorization", b"Bearer " + options.key),) if _bearer(options) else ()))
+        return options.with_key() if _bearer(options) else options.headers
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> BedrockProvider:
         return BedrockProvider(options, wheel)

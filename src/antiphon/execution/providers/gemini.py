@@ -2,11 +2,8 @@
 
 from urllib.parse import quote
 
-from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
-from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
-from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions, Server
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
@@ -14,7 +11,6 @@ from antiphon.execution.wire.gemini.chat import OUTBOUND_CHAT
 from antiphon.execution.wire.gemini.counting import OUTBOUND_COUNT
 from antiphon.execution.wire.gemini.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.gemini.names import DIALECT, resource_name
-from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _STREAMED = "streamGenerateContent?alt=sse"
@@ -24,11 +20,7 @@ class GeminiProvider:
     """A server at ``{url}/models/{model}:generateContent``, and the other methods of a model."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
-        self.name = options.name
-        self.local = options.local
-        self.secrets = options.secrets()
-        self.complaints = Complaints(options.name)
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        self.server = Server(options, wheel)
         able = options.abilities
         self.passing: dict[str, Passing] = {}
         self.outbound = Outbound(
@@ -49,7 +41,6 @@ class GeminiProvider:
             reasoning="budget" if able.reasoning else "",
         )
         self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=False)
-        self._lacking = Lacking(options.elsewhere)
         self._root = options.base_path
         self._headers = ((b"content-type", b"application/json"), *plugin.headers(options))
         self._heads: dict[tuple[str, str], bytes] = {}
@@ -60,11 +51,8 @@ class GeminiProvider:
         head = self._heads.get((upstream, method))
         if head is None:
             path = f"{self._root}/{quote(resource_name(upstream), safe='/@')}:{method}"
-            head = self._heads[upstream, method] = self.pool.prepare("POST", path, self._headers)
+            head = self._heads[upstream, method] = self.server.pool.prepare("POST", path, self._headers)
         return Prepared(head, call.body)
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._lacking.endpoint(call)
 
 
 class _Plugin:
@@ -75,8 +63,7 @@ class _Plugin:
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        key = ((b"x-goog-api-key", options.key),) if options.key else ()
-        return (*options.headers, *key)
+        return options.with_key(b"x-goog-api-key", b"")
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> GeminiProvider:
         return GeminiProvider(options, wheel)

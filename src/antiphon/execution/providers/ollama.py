@@ -1,10 +1,7 @@
 """Servers that speak Ollama's own API: Ollama on any machine, and its cloud."""
 
-from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call
-from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions
-from antiphon.execution.providers._complaints import Complaints
-from antiphon.execution.providers._lacking import Lacking
+from antiphon.execution.providers import Abilities, HeaderFields, Prepared, ProviderOptions, Server
 from antiphon.execution.wire.chat import ChatAbilities
 from antiphon.execution.wire.dialect import Outbound, Passing
 from antiphon.execution.wire.embedding import EmbeddingAbilities
@@ -13,7 +10,6 @@ from antiphon.execution.wire.ollama.chat import DIALECT, OUTBOUND_CHAT
 from antiphon.execution.wire.ollama.embeddings import OUTBOUND_EMBEDDING
 from antiphon.execution.wire.ollama.passing import GENERATION, WHOLE
 from antiphon.execution.wire.openai.passthrough import with_model
-from antiphon.transport.client import ClientPool
 from antiphon.transport.deadlines import DeadlineWheel
 
 _PASSING = {"api/chat": GENERATION, "api/generate": GENERATION, "api/embed": WHOLE, "api/embeddings": WHOLE}
@@ -23,11 +19,7 @@ class OllamaProvider:
     """A server at ``{url}/api``."""
 
     def __init__(self, options: ProviderOptions, wheel: DeadlineWheel) -> None:
-        self.name = options.name
-        self.local = options.local
-        self.secrets = options.secrets()
-        self.complaints = Complaints(options.name)
-        self.pool = ClientPool(options.origin, options.timeouts, options.max_connections, wheel, options.route)
+        self.server = Server(options, wheel)
         able = options.abilities
         self.passing: dict[str, Passing] = {
             endpoint: passing for endpoint, passing in _PASSING.items() if getattr(able, ENDPOINTS[endpoint].ability)
@@ -46,16 +38,14 @@ class OllamaProvider:
             reasoning_back=True,
         )
         self.embedding = EmbeddingAbilities(dimensions=able.dimensions, token_ids=False)
-        self._lacking = Lacking(options.elsewhere)
         headers = ((b"content-type", b"application/json"), *plugin.headers(options))
-        self._heads = {endpoint: self.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing}
+        self._heads = {
+            endpoint: self.server.pool.prepare("POST", f"{options.base_path}/{endpoint}", headers) for endpoint in self.passing
+        }
 
     def prepare(self, call: Call, upstream: str) -> Prepared:
         body = call.body if call.model == upstream else with_model(call.body, call.model, upstream)
         return Prepared(self._heads[call.endpoint], body)
-
-    def lacks(self, call: Call) -> UnsupportedParameter:
-        return self._lacking.endpoint(call)
 
 
 class _Plugin:
@@ -66,8 +56,7 @@ class _Plugin:
     models_path = "api/tags"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        key = ((b"authorization", b"Bearer " + options.key),) if options.key else ()
-        return (*options.headers, *key)
+        return options.with_key()
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OllamaProvider:
         return OllamaProvider(options, wheel)

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from antiphon.execution.providers import Abilities, HeaderFields, ProviderOptions
-from antiphon.execution.providers._openai import OpenAIProvider, bearer
+from antiphon.execution.providers._openai import OpenAIProvider
 from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.execution.wire.openai.respelling import Spelling
 from antiphon.transport.deadlines import DeadlineWheel
@@ -24,7 +24,7 @@ class _Plugin:
     models_path = "models"
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
-        return bearer(options)
+        return options.with_key()
 
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> OpenAIProvider:
         return OpenAIProvider(options, wheel, OPENAI if options.origin.host == OPENAI_HOST else PLAIN)

@@ -49,7 +49,7 @@ def test_its_key_is_shown_and_kept_a_secret(protocol: str) -> None:
     headers = plugin.headers(options)
     assert (b"x-mine", b"1") in headers
     assert any(KEY in value for _, value in headers)
-    assert KEY in connected(protocol, lambda provider: provider.secrets)
+    assert KEY in connected(protocol, lambda provider: provider.server.secrets)
 
 
 @EVERY
@@ -75,7 +75,7 @@ def test_what_its_row_takes_away_is_gone(protocol: str) -> None:
 
     def left(provider: Provider) -> Any:
         call = Call("r1", "chat/completions", "mine", msgspec.json.encode(HELLO), dialect="openai")
-        assert "mine" in str(provider.lacks(call))
+        assert "mine" in str(provider.server.lacking.endpoint(call))
         return [*provider.passing, provider.outbound.chat, provider.outbound.embedding, provider.outbound.rerank]
 
     assert connected(protocol, left, nothing) == [None, None, None]

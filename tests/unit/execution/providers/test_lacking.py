@@ -25,7 +25,7 @@ def refusal(endpoint: str, **fields: object) -> UnsupportedParameter:
         provider = OpenAIProvider(ProviderOptions("antiphon", Origin(), abilities=LACKING, elsewhere=ELSEWHERE), wheel)
         asked = call(endpoint, fields)
         if endpoint not in provider.passing:
-            raise provider.lacks(asked)
+            raise provider.server.lacking.endpoint(asked)
         provider.prepare(asked, "small")
 
     with pytest.raises(UnsupportedParameter) as caught:

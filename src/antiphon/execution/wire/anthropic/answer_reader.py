@@ -3,20 +3,20 @@
 Shapes after Anthropic's documentation, "Streaming messages".
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire import reading
 from antiphon.execution.wire.anthropic.usage import UsageReader
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.reading import NULL, UNREADABLE
+from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
-from antiphon.execution.wire.wrong_values import Decoded
 from antiphon.transport import sse
 
+_WHAT = "Anthropic's Messages endpoint"
 _REASONS = {
     "end_turn": "stop",
     "max_tokens": "length",
@@ -105,7 +105,7 @@ class AnswerReader:
         for event in sse.parse(raw):
             if self._ended:
                 break
-            events += self._read(_decoded(_decode_event, event.data.encode()))
+            events += self._read(reading.decode_answer(_decode_event, event.data.encode(), _WHAT))
         return events
 
     def end(self) -> list[Event]:
@@ -118,7 +118,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        message = _decoded(_decode_message, body)
+        message = reading.decode_answer(_decode_message, body, _WHAT)
         if message.error is not None:
             return [neutral.Began(), _failed(message.error), neutral.Ended()]
         if message.content is None:
@@ -199,10 +199,3 @@ def read_whole(body: bytes) -> list[Event]:
 def _failed(error: Any) -> neutral.Failed:
     failed = said(error, 500)
     return msgspec.structs.replace(failed, status=STATUSES.get(failed.code, 500))
-
-
-def _decoded(decode: Callable[[bytes], Decoded], data: bytes) -> Decoded:
-    try:
-        return decode(data)
-    except UNREADABLE as error:
-        raise UpstreamBroken(f"the model's server sent what is no answer of Anthropic's Messages endpoint: {error}") from error

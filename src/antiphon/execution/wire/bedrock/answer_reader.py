@@ -4,19 +4,20 @@ Shapes after the service model of ``bedrock-runtime``, version 2023-09-30. ``inp
 or went into it; here all of it is part of the prompt, as everywhere else.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire import reading
 from antiphon.execution.wire.bedrock.frames import Message, messages
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
 from antiphon.execution.wire.said_errors import said
-from antiphon.execution.wire.wrong_values import Decoded
 
+_WHAT = "Bedrock's Converse"
 _REASONS = {
     "end_turn": "stop",
     "max_tokens": "length",
@@ -145,7 +146,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        answer = _decoded(_decode_answer, body)
+        answer = reading.decode_answer(_decode_answer, body, _WHAT)
         message = answer.output.message if answer.output is not None else None
         if message is None or message.content is None:
             raise UpstreamBroken("the model's server answered without a message")
@@ -162,7 +163,7 @@ class AnswerReader:
             return [_failed(message), neutral.Ended()]
         if message.name == "messageStart":
             return [neutral.Began()]
-        event = _decoded(_decode_event, message.payload)
+        event = reading.decode_answer(_decode_event, message.payload, _WHAT)
         index = event.content_block_index
         match message.name:
             case "contentBlockStart" if event.start is not None and event.start.tool_use is not None:
@@ -187,7 +188,7 @@ class AnswerReader:
         if delta.text:
             return [neutral.TextDelta(0, delta.text)]
         if delta.tool_use is not None:
-            text = _decoded(_decode_text, delta.tool_use.input)
+            text = reading.decode_answer(_decode_text, delta.tool_use.input, _WHAT)
             if not text or index not in self._calls:
                 return []
             self._wordless.discard(index)
@@ -256,10 +257,3 @@ def _failed(message: Message) -> neutral.Failed:
     if original is not None and 400 <= original < 600:
         status = original
     return said({"code": message.name, "message": told.message or told.original_message}, status)
-
-
-def _decoded(decode: Callable[[bytes], Decoded], data: bytes) -> Decoded:
-    try:
-        return decode(data)
-    except UNREADABLE as error:
-        raise UpstreamBroken(f"the model's server sent what is no answer of Bedrock's Converse: {error}") from error

@@ -13,12 +13,14 @@ import msgspec
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.dashscope.errors import failed
 from antiphon.execution.wire.openai.choice_reader import ChoicePiece, ChoiceReader, Said
-from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
+from antiphon.execution.wire.reading import NULL, Count
 from antiphon.transport import sse
 
+_WHAT = "DashScope"
 _STATUS = re.compile(rb"(?m)^:HTTP_STATUS/(\d{3})\b")
 
 
@@ -72,7 +74,7 @@ class AnswerReader:
         for event in sse.parse(raw):
             if self._ended:
                 break
-            answer = _decoded(event.data.encode())
+            answer = reading.decode_answer(_decode, event.data.encode(), _WHAT)
             if event.event == "error" or (answer.code and answer.output is None):
                 events += self._fail(answer, _status_in(raw))
             else:
@@ -89,7 +91,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        answer = _decoded(body)
+        answer = reading.decode_answer(_decode, body, _WHAT)
         if answer.code and answer.output is None:
             return self._fail(answer, None)
         events = self._read(answer)
@@ -155,10 +157,3 @@ def _status_in(raw: bytes) -> int | None:
     told = _STATUS.findall(raw)
     status = int(told[-1]) if told else 0
     return status if 400 <= status < 600 else None
-
-
-def _decoded(data: bytes) -> _Answer:
-    try:
-        return _decode(data)
-    except UNREADABLE as error:
-        raise UpstreamBroken(f"the model's server sent what is no answer of DashScope: {error}") from error

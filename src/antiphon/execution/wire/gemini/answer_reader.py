@@ -15,11 +15,14 @@ import msgspec
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.gemini.candidate_reader import Candidate, CandidateReader
-from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
+from antiphon.execution.wire.reading import NULL, Count
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
+
+_WHAT = "Gemini's generateContent"
 
 
 class _Feedback(msgspec.Struct, rename="camel"):
@@ -71,7 +74,7 @@ class AnswerReader:
         for event in sse.parse(raw):
             if self._ended:
                 break
-            events += self._read(_decoded(event.data.encode()))
+            events += self._read(reading.decode_answer(_decode, event.data.encode(), _WHAT))
         return events
 
     def end(self) -> list[Event]:
@@ -84,7 +87,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        events = self._read(_decoded(body))
+        events = self._read(reading.decode_answer(_decode, body, _WHAT))
         if not self._ended and not self._candidates and not self._blocked:
             raise UpstreamBroken("the model's server answered without a candidate")
         return [*events, *(() if self._ended else self._end())]
@@ -149,10 +152,3 @@ def _counted(usage: _Usage | None) -> list[neutral.Counted]:
 
 def _sound(details: list[_OfModality] | None) -> int:
     return sum(one.token_count or 0 for one in details or () if one.modality == "AUDIO")
-
-
-def _decoded(data: bytes) -> _Answer:
-    try:
-        return _decode(data)
-    except UNREADABLE as error:
-        raise UpstreamBroken(f"the model's server sent what is no answer of Gemini's generateContent: {error}") from error

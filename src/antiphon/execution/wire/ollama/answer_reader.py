@@ -12,14 +12,16 @@ import msgspec
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.ollama import logprobs
 from antiphon.execution.wire.ollama.fields import Call, Function, Line, Said, decode_line, usage_of
-from antiphon.execution.wire.reading import NULL, UNREADABLE
+from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.execution.wire.wrong_values import is_object
 from antiphon.transport import lines
 
+_WHAT = "Ollama's chat endpoint"
 _REASONS = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
 """All others are ``stop``, or ``tool_calls`` where tools were called, for which Ollama has no word of its own."""
 
@@ -40,7 +42,7 @@ class AnswerReader:
             if self._ended:
                 break
             if line.strip():
-                events += self._read(_decoded(line))
+                events += self._read(reading.decode_answer(decode_line, line, _WHAT))
         return events
 
     def end(self) -> list[Event]:
@@ -51,7 +53,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none, or not all of it."""
-        answer = _decoded(body)
+        answer = reading.decode_answer(decode_line, body, _WHAT)
         if not answer.error and answer.message is None:
             raise UpstreamBroken("the model's server answered without a message")
         events = self._read(answer)
@@ -126,10 +128,3 @@ def _seconds(time: Any) -> int:
         return max(0, int(datetime.fromisoformat(time).timestamp()))
     except (TypeError, ValueError, OverflowError, OSError):
         return 0
-
-
-def _decoded(line: bytes) -> Line:
-    try:
-        return decode_line(line)
-    except UNREADABLE as error:
-        raise UpstreamBroken(f"the model's server sent what is no answer of Ollama's chat endpoint: {error}") from error

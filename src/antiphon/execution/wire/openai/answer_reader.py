@@ -19,6 +19,8 @@ from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
+_WHAT = "OpenAI's chat endpoint"
+
 
 class _Groq(msgspec.Struct):
     usage: msgspec.Raw = NULL
@@ -56,7 +58,7 @@ class AnswerReader:
             if event.data.strip() == "[DONE]":
                 events += self._end()
             else:
-                events += self._read(_decoded(event.data.encode()))
+                events += self._read(reading.decode_answer(_decode, event.data.encode(), _WHAT))
         return events
 
     def end(self) -> list[Event]:
@@ -69,7 +71,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        answer = _decoded(body)
+        answer = reading.decode_answer(_decode, body, _WHAT)
         if answer.error is None and not answer.choices:
             raise UpstreamBroken("the model's server answered without a choice")
         return [*self._read(answer), *(() if self._ended else self._end())]
@@ -117,10 +119,3 @@ class AnswerReader:
 def read_whole(body: bytes) -> list[Event]:
     """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
     return AnswerReader().read_whole(body)
-
-
-def _decoded(data: bytes) -> _Answer:
-    try:
-        return _decode(data)
-    except reading.UNREADABLE as error:
-        raise UpstreamBroken(f"the model's server sent what is no answer of OpenAI's chat endpoint: {error}") from error

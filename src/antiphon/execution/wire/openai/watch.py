@@ -33,7 +33,7 @@ class Watch:
             raw = self._up_to_error(raw)
         if raw:
             self._tail, self._last = self._last, raw
-        if _CALLS.search(raw) is not None or _USAGE.search(raw) is not None:
+        if (b'"tool_calls"' in raw and _CALLS.search(raw)) or (b'"usage"' in raw and _USAGE.search(raw)):
             raw = self._mender.mended(raw)
         self.ended = done is not None and self.failure is None
         if self.ended:
