@@ -1,0 +1,58 @@
+"""How many calls a replica may have at once: adapted to what it shows, so that overload never becomes collapse.
+
+The limit follows the gradient of time per output token and of time per prefilled token: as long as both stay within ``tolerance``
+of what they are in the long run it grows by the square root of itself, and beyond that it shrinks in proportion
+(Gradient2 of Netflix's concurrency-limits, 2018, with these two times in place of a call's latency).
+"""
+
+from math import sqrt
+from typing import Annotated
+
+import msgspec
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds of the calls that a replica has at once."""
+
+    max_calls: Count = 256
+    """Calls at once, at most."""
+    min_calls: Count = 4
+    """Calls at once that it may always have."""
+    max_tokens: int = 0
+    """Tokens of prompts and answers at once, at most; 0 means any."""
+    adaptive: bool = True
+    """Find out how many it can bear; otherwise it always gets ``max_calls``."""
+    tolerance: float = 2.0
+    """Times as slow as in the long run that it may become before it gets fewer."""
+
+
+class AdaptiveLimit:
+    """The limit of one replica."""
+
+    __slots__ = ("_long", "_settings", "_short", "value")
+
+    def __init__(self, settings: LimitSettings) -> None:
+        self._settings = settings
+        self._short = 0.0
+        self._long = 0.0
+        self.value = float(settings.max_calls)
+
+    def saw(self, slowness: float, calls: int) -> None:
+        """A sample: seconds for a token, of one kind always; ``calls`` were at the replica."""
+        settings = self._settings
+        if not settings.adaptive:
+            return
+        if not self._long:
+            self._short = self._long = slowness
+            return
+        self._short += 0.2 * (slowness - self._short)
+        self._long += 0.005 * (slowness - self._long)
+        if self._long > 2 * self._short:  # it has become faster: forget how slow it was
+            self._long *= 0.95
+        if calls < self.value / 2:
+            return
+        gradient = max(0.5, min(1.0, settings.tolerance * self._long / self._short))
+        wanted = self.value * gradient + sqrt(self.value)
+        self.value = max(settings.min_calls, min(settings.max_calls, 0.8 * self.value + 0.2 * wanted))

@@ -1,0 +1,20 @@
+"""One queue in order of arrival, and the replica with the fewest calls."""
+
+from collections.abc import Sequence
+from random import Random
+
+from antiphon.scheduling.choice import Discipline, Situation
+from antiphon.scheduling.fleet import Replica
+from antiphon.scheduling.job import Job
+from antiphon.scheduling.policies._best import cheapest
+
+
+class _Policy:
+    title = "one queue in order of arrival; fewest calls"
+    queue: Discipline = "fifo"
+
+    def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
+        return cheapest([float(replica.calls) for replica in replicas])
+
+
+plugin = _Policy()

@@ -1,0 +1,20 @@
+"""The replica with the fewest calls, at once."""
+
+from collections.abc import Sequence
+from random import Random
+
+from antiphon.scheduling.choice import Discipline, Situation
+from antiphon.scheduling.fleet import Replica
+from antiphon.scheduling.job import Job
+from antiphon.scheduling.policies._best import cheapest
+
+
+class _Policy:
+    title = "fewest calls, without a queue"
+    queue: Discipline = "none"
+
+    def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
+        return cheapest([float(replica.calls) for replica in replicas])
+
+
+plugin = _Policy()

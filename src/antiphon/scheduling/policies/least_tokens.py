@@ -1,0 +1,20 @@
+"""The replica with the least work: uncached prompt tokens to prefill, and answers to decode."""
+
+from collections.abc import Sequence
+from random import Random
+
+from antiphon.scheduling.choice import Discipline, Situation
+from antiphon.scheduling.fleet import Replica
+from antiphon.scheduling.job import Job
+from antiphon.scheduling.policies._best import cheapest
+
+
+class _Policy:
+    title = "least uncached prompt and answer tokens"
+    queue: Discipline = "deadline"
+
+    def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
+        return cheapest([replica.tokens for replica in replicas])
+
+
+plugin = _Policy()

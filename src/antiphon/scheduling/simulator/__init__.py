@@ -1,0 +1,1 @@
+"""The scheduler against simulated replicas, in virtual time."""

@@ -1,0 +1,238 @@
+"""The queue in front of a fleet.
+
+Tiers come in order, but a lower tier that was served less than its floor goes first. Inside a tier real-time calls come before
+elastic ones; among the tenants of such a class the one that was served least is next; and of its calls the earliest: by arrival
+where they are real-time, by deadline where they are elastic. A deadline counts for at most ``patience`` seconds behind the
+arrival, so that loose ones age and nobody starves. Every operation takes logarithmic time.
+"""
+
+from heapq import heappop, heappush
+
+from antiphon.scheduling.fairness import TokenCounters
+from antiphon.scheduling.job import TIERS, Job
+
+HALF_LIFE = 5.0
+"""Seconds after which what a tier was served counts for half, where floors are looked at."""
+BUCKETS_PER_PATIENCE = 32
+
+
+class Waiting:
+    """A job in the queue."""
+
+    __slots__ = ("cost", "job", "key", "there")
+
+    def __init__(self, job: Job, cost: float, key: float) -> None:
+        self.job = job
+        self.cost = cost
+        """Weighed tokens, by estimate."""
+        self.key = key
+        self.there = True
+
+
+class WaitingQueue:
+    """Jobs that wait, in the order in which they should go."""
+
+    def __init__(self, counters: TokenCounters, floors: tuple[float, ...] = (0.0, 0.0, 0.0), patience: float = 30.0) -> None:
+        self._counters = counters
+        self._floors = floors
+        self._patience = patience
+        self._lines = [(_Line(counters, patience), _Line(counters, patience)) for _ in range(TIERS)]
+        self._there: dict[int, Waiting] = {}
+        self._served = [0.0] * TIERS
+        self._served_at = 0.0
+
+    def __len__(self) -> int:
+        return len(self._there)
+
+    @property
+    def work(self) -> float:
+        """Weighed tokens that wait."""
+        return sum(line.work for lines in self._lines for line in lines)
+
+    def push(self, job: Job, cost: float) -> None:
+        """Let a job wait; ``cost`` are its weighed tokens."""
+        key = job.arrived if job.realtime else min(job.deadline, job.first_token_due, job.arrived + self._patience)
+        waiting = Waiting(job, cost, key)
+        self._there[job.id] = waiting
+        self._line(job).push(waiting)
+
+    def head(self, now: float) -> Waiting | None:
+        """Who goes next."""
+        if not self._there:
+            return None
+        starved = self._starved(now)
+        for lines in (self._lines[starved], *self._lines) if starved is not None else self._lines:
+            for line in lines:
+                if line.count:
+                    return line.head()
+        return None
+
+    def take(self, waiting: Waiting, now: float) -> None:
+        """It goes to a replica: count it for its tier."""
+        self._drop(waiting)
+        self._fade(now)
+        self._served[waiting.job.tier] += waiting.cost
+
+    def remove(self, job_id: int) -> Waiting | None:
+        """It does not wait any more. None where it did not."""
+        waiting = self._there.get(job_id)
+        if waiting is not None:
+            self._drop(waiting)
+        return waiting
+
+    def work_before(self, job: Job) -> float:
+        """Weighed tokens that would go before this job if it came now."""
+        before = sum(line.work for lines in self._lines[: job.tier] for line in lines)
+        realtime, elastic = self._lines[job.tier]
+        before += realtime.work
+        if not job.realtime:
+            before += elastic.work_until(min(job.deadline, job.first_token_due, job.arrived + self._patience))
+        return before
+
+    def touched(self, tenant: str) -> None:
+        """The counter of a tenant fell."""
+        for lines in self._lines:
+            for line in lines:
+                line.touched(tenant)
+
+    def _line(self, job: Job) -> "_Line":
+        return self._lines[job.tier][0 if job.realtime else 1]
+
+    def _drop(self, waiting: Waiting) -> None:
+        del self._there[waiting.job.id]
+        waiting.there = False
+        self._line(waiting.job).dropped(waiting)
+
+    def _starved(self, now: float) -> int | None:
+        """The lowest tier that waits and was served less than its floor."""
+        if not any(self._floors):
+            return None
+        self._fade(now)
+        total = sum(self._served)
+        for tier in range(TIERS - 1, 0, -1):
+            waits = self._lines[tier][0].count or self._lines[tier][1].count
+            if waits and self._served[tier] < self._floors[tier] * total:
+                return tier
+        return None
+
+    def _fade(self, now: float) -> None:
+        if now - self._served_at > HALF_LIFE / 20:
+            faded = 0.5 ** ((now - self._served_at) / HALF_LIFE)
+            self._served = [served * faded for served in self._served]
+            self._served_at = now
+
+
+class ArrivalQueue:
+    """The plain queue: who came first goes first, whoever it is."""
+
+    def __init__(self) -> None:
+        self._there: dict[int, Waiting] = {}
+        self.work = 0.0
+        """Weighed tokens that wait."""
+
+    def __len__(self) -> int:
+        return len(self._there)
+
+    def push(self, job: Job, cost: float) -> None:
+        """Let a job wait."""
+        self._there[job.id] = Waiting(job, cost, job.arrived)
+        self.work += cost
+
+    def head(self, now: float) -> Waiting | None:
+        """Who goes next."""
+        del now
+        return next(iter(self._there.values()), None)
+
+    def take(self, waiting: Waiting, now: float) -> None:
+        """It goes to a replica."""
+        del now
+        self.remove(waiting.job.id)
+
+    def remove(self, job_id: int) -> Waiting | None:
+        """It does not wait any more. None where it did not."""
+        waiting = self._there.pop(job_id, None)
+        if waiting is not None:
+            self.work = self.work - waiting.cost if self._there else 0.0
+        return waiting
+
+    def work_before(self, job: Job) -> float:
+        """Weighed tokens that would go before this job if it came now."""
+        del job
+        return self.work
+
+    def touched(self, tenant: str) -> None:
+        """The counter of a tenant fell, which is nothing to this queue."""
+
+
+class _Line:
+    """The waiting jobs of one class of one tier."""
+
+    def __init__(self, counters: TokenCounters, patience: float) -> None:
+        self.count = 0
+        self.work = 0.0
+        self._counters = counters
+        self._width = patience / BUCKETS_PER_PATIENCE
+        self._buckets: dict[int, float] = {}
+        self._tenants: list[tuple[float, str]] = []
+        self._ranks: dict[str, float] = {}
+        """By which counter each tenant stands in ``_tenants``; an entry with another one is out of date."""
+        self._jobs: dict[str, list[tuple[float, int, Waiting]]] = {}
+        self._numbers: dict[str, int] = {}
+
+    def push(self, waiting: Waiting) -> None:
+        tenant = waiting.job.tenant
+        jobs = self._jobs.get(tenant)
+        if jobs is None:
+            jobs = self._jobs[tenant] = []
+            self._numbers[tenant] = 0
+            self._rank(tenant)
+        heappush(jobs, (waiting.key, waiting.job.id, waiting))
+        self._numbers[tenant] += 1
+        self.count += 1
+        self.work += waiting.cost
+        bucket = int(waiting.key / self._width)
+        self._buckets[bucket] = self._buckets.get(bucket, 0.0) + waiting.cost
+
+    def head(self) -> Waiting:
+        tenants = self._tenants
+        while True:
+            counter, tenant = tenants[0]
+            if self._ranks.get(tenant) != counter:
+                heappop(tenants)
+                continue
+            if self._counters.of(tenant) != counter:
+                heappop(tenants)
+                self._rank(tenant)
+                continue
+            jobs = self._jobs[tenant]
+            while not jobs[0][2].there:
+                heappop(jobs)
+            return jobs[0][2]
+
+    def dropped(self, waiting: Waiting) -> None:
+        tenant = waiting.job.tenant
+        self.count -= 1
+        self.work = self.work - waiting.cost if self.count else 0.0
+        bucket = int(waiting.key / self._width)
+        left = self._buckets[bucket] - waiting.cost
+        if left > 1e-6:
+            self._buckets[bucket] = left
+        else:
+            del self._buckets[bucket]
+        self._numbers[tenant] -= 1
+        if not self._numbers[tenant]:
+            del self._jobs[tenant], self._numbers[tenant], self._ranks[tenant]
+
+    def work_until(self, key: float) -> float:
+        last = int(key / self._width)
+        return sum(work for bucket, work in self._buckets.items() if bucket < last)
+
+    def touched(self, tenant: str) -> None:
+        rank = self._ranks.get(tenant)
+        if rank is not None and self._counters.of(tenant) < rank:
+            self._rank(tenant)
+
+    def _rank(self, tenant: str) -> None:
+        counter = self._counters.of(tenant)
+        self._ranks[tenant] = counter
+        heappush(self._tenants, (counter, tenant))
