@@ -1,5 +1,6 @@
 """Composes what a data-plane worker serves from the settings."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Mapping
@@ -9,10 +10,13 @@ import msgspec
 
 from antiphon import __version__
 from antiphon.bootstrap.process import engine_name, socket_path
+from antiphon.bootstrap.routes import Routes
 from antiphon.config import ProviderSettings, Settings, tls_options
+from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Model, Observer
 from antiphon.core.response_store import ResponseStore
 from antiphon.core.types import ModelCard
+from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
 from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
@@ -79,9 +83,10 @@ class DataPlane:
         self._wheel = wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
-        directory = Directory(self._replicas(settings, run_dir), settings.aliases)
+        self._alarms = Alarms(SystemClock(), asyncio.get_running_loop().call_later)
+        directory = Directory(self._replicas(settings, run_dir), settings.aliases, Routes(settings, self._alarms))
         runs: dict[str, pipeline.Run] = {
-            "parse": pipeline.parse,
+            "parse": pipeline.parse_with_wishes if settings.routes else pipeline.parse,
             "reserve": self.in_flight.reserve,
             "choose": pipeline.choose(directory, dict.fromkeys(CONTINUED, lambda model: Remembered(model, responses))),
             "execute": pipeline.execute,
@@ -103,6 +108,7 @@ class DataPlane:
 
     async def close(self) -> None:
         """Close the connections to all upstreams."""
+        self._alarms.close()
         for pool in self._pools:
             await pool.close()
 

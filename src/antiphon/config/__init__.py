@@ -3,6 +3,7 @@
 from antiphon.config.loading import Loaded, find_file, load, load_with_origins
 from antiphon.config.network import listening_tls, proxy_rules, tls_options
 from antiphon.config.problems import ConfigErrors
+from antiphon.config.route_settings import BreakerSettings, PolicySettings, RouteSettings, TierSettings
 from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook
 from antiphon.config.settings import (
     DEFAULT_MODEL,
@@ -23,18 +24,22 @@ from antiphon.config.settings import (
 __all__ = [
     "DEFAULT_MODEL",
     "MASK",
+    "BreakerSettings",
     "Capabilities",
     "ConfigErrors",
     "EmbeddingSettings",
     "KeySettings",
     "Loaded",
     "LocalModelSettings",
+    "PolicySettings",
     "ProviderModel",
     "ProviderSettings",
     "ResponseSettings",
+    "RouteSettings",
     "Secret",
     "ServerSettings",
     "Settings",
+    "TierSettings",
     "decode_hook",
     "decode_settings",
     "encode_hook",

@@ -9,6 +9,7 @@ from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
 from antiphon.execution.providers import PROVIDERS, ChecksRow
+from antiphon.scheduling.choice import POLICIES
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 THIS_MACHINE = "antiphon"
@@ -46,6 +47,7 @@ class Checker:
             *self._added(),
             *self._aliases(),
             *self._loops(),
+            *self._routes(),
         ]
 
     def file_errors(self) -> list[ConfigError]:
@@ -190,6 +192,26 @@ class Checker:
                 yield self._error(
                     f"aliases.{alias}", f"aliases lead in a circle: {' -> '.join(loop)}", "let one of them lead to a model"
                 )
+
+    def _routes(self) -> Iterator[ConfigError]:
+        routes = self._settings.routes
+        yield from self._twice("route", [(f"routes[{i}].name", route.name) for i, route in enumerate(routes)])
+        known = {name for _, name in self._model_names()} | self._known | set(self._settings.aliases)
+        policies = [name.replace("_", "-") for name in POLICIES.names()]
+        for index, route in enumerate(routes):
+            path = f"routes[{index}]"
+            if route.name and route.name not in known and route.name not in self._unread:
+                near = nearest(route.name, sorted(known))
+                hint = f'did you mean "{near}"? ' if near else ""
+                what = f'the route "{route.name}" is for no model and no alias that is known'
+                yield self._error(f"{path}.name", what, f"{hint}known: {', '.join(sorted(known)) or 'none'}")
+            if route.min_calls > route.max_calls:
+                what = f"{path}.min_calls is {route.min_calls}, and max_calls {route.max_calls}"
+                yield self._error(f"{path}.min_calls", what, "min_calls must not be more than max_calls")
+            for number, policy in enumerate(route.policy):
+                if policy.name and policy.name.replace("_", "-") not in policies:
+                    what = f'route "{route.name}": policy "{policy.name}" is not known'
+                    yield self._error(f"{path}.policy[{number}].name", what, f"known: {', '.join(policies)}")
 
     def _model_names(self) -> Iterator[tuple[str, str]]:
         return ((path, name) for path, name in self._all_model_names() if name)

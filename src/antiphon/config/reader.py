@@ -16,6 +16,7 @@ from msgspec import inspect
 from antiphon.config.document import describe
 from antiphon.config.interpolation import interpolate, refers
 from antiphon.config.problems import VARIABLE_MARK, Place, nearest
+from antiphon.config.route_settings import PolicySettings
 from antiphon.config.schema import describe_type, home, is_secret, plain
 from antiphon.config.secret import Secret
 from antiphon.config.settings import BUILT_IN_MODELS, LocalModelSettings, ProviderModel
@@ -137,9 +138,8 @@ class Reader:
 
     def _tuple(self, node: yaml.Node, kind: inspect.VarTupleType, path: str) -> Any:
         item_kind = plain(kind.item_type)[0]
-        if isinstance(node, yaml.ScalarNode) and isinstance(item_kind, inspect.StrType):
-            value = self.read(node, kind.item_type, path)
-            self.places[f"{path}[0]"] = self.places[path]
+        if isinstance(node, yaml.ScalarNode) and _fits_alone(item_kind):
+            value = self.read(node, kind.item_type, f"{path}[0]")
             return INVALID if value is INVALID else (value,)
         if not isinstance(node, yaml.SequenceNode):
             return self._fail(node, path, f"{path} must be a list, not {describe(node)}", 'begin each item with "- "')
@@ -297,9 +297,14 @@ def _fits_number(number: float, kind: inspect.IntType | inspect.FloatType) -> bo
     )
 
 
+def _fits_alone(kind: inspect.Type) -> bool:
+    """Whether a plain text will do where a list of these is wanted."""
+    return isinstance(kind, inspect.StrType) or (isinstance(kind, inspect.StructType) and kind.cls is PolicySettings)
+
+
 def _short_form(kind: inspect.StructType) -> inspect.Field | None:
     """The field that a plain text stands for."""
-    return next((field for field in kind.fields if kind.cls is ProviderModel and field.name == "name"), None)
+    return next((field for field in kind.fields if kind.cls in (ProviderModel, PolicySettings) and field.name == "name"), None)
 
 
 def _unknown(key: yaml.ScalarNode, path: str, known: Sequence[str]) -> ConfigError:

@@ -9,6 +9,7 @@ import msgspec
 import platformdirs
 from msgspec import Meta
 
+from antiphon.config.route_settings import RouteSettings, Tier
 from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook, mask_hook
 from antiphon.registry import default
 
@@ -67,6 +68,8 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who calls with this key. It stands in logs and metrics in place of the key."""
     key: Secret
     """The key itself. Write ``key: ${NAME}`` to take it from the environment, or ``key_file: path`` to read it from a file."""
+    tier: Tier | None = None
+    """Service tier of its calls, and the best that they may ask for; left out, they may ask for any, and are of their route's."""
 
 
 class ResponseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -208,6 +211,14 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds to wait for the head of the answer. Be generous: one that is not streamed begins only when it is complete."""
     idle_timeout: Seconds = 60.0
     """Seconds that an answer may be silent once it has begun."""
+    weight: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
+    """Share of the calls, beside other providers of the same model, where a route's policy goes by weight."""
+    region: str = ""
+    """Where it is, for policies that go by distance."""
+    rack: str = ""
+    """Rack or zone inside the region, for the same."""
+    host: str = ""
+    """Machine that it runs on, for the same."""
     max_connections: Positive = 1024
     """Connections at once, per worker."""
     max_connection_age: Seconds = 300.0
@@ -304,6 +315,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Left out, and ``providers`` too, it is that one. ``[]`` means none."""
     aliases: dict[Name, Annotated[tuple[Name, ...], Meta(min_length=1)]] = {}
     """Further names for models: a name, or a list of names that are tried in order until one answers."""
+    routes: tuple[RouteSettings, ...] = ()
+    """How calls are scheduled, for the models and aliases named here. Others are not queued: their providers are tried in order."""
     embeddings: EmbeddingSettings = EmbeddingSettings()
     """The built-in text encoder."""
     data_dir: Text = msgspec.field(default_factory=lambda: platformdirs.user_data_dir("antiphon", appauthor=False))

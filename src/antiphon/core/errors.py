@@ -16,6 +16,8 @@
     │   └── MethodNotAllowed
     ├── CapacityError                try again later
     │   ├── QueueFull
+    │   ├── CannotBeOnTime
+    │   ├── WaitedTooLong
     │   ├── Draining
     │   └── NoWorker
     ├── UpstreamError                whoever should answer did not
@@ -140,6 +142,20 @@ class QueueFull(CapacityError):
     """The queue of this model is full."""
 
     code = "queue_full"
+    usual_remedy = "try again in a moment"
+
+
+class CannotBeOnTime(CapacityError):
+    """The answer could not be on time any more."""
+
+    code = "deadline_unreachable"
+    usual_remedy = "try again when there is less to do, allow more time, or ask for less"
+
+
+class WaitedTooLong(CapacityError):
+    """The call has waited as long as calls may, and no replica of the model became free."""
+
+    code = "queue_timeout"
     usual_remedy = "try again in a moment"
 
 

@@ -30,6 +30,26 @@ class Principal(msgspec.Struct, frozen=True, gc=False):
 ANONYMOUS = Principal()
 
 
+class Wishes(msgspec.Struct, frozen=True, gc=False):
+    """How a caller wants its call to be scheduled; what it does not say is decided by its route."""
+
+    tier: int | None = None
+    """Service tier: 0, 1 or 2."""
+    realtime: bool | None = None
+    """Served in order of arrival, before what only has a deadline."""
+    first_token_within: float = 0.0
+    """Seconds in which the first token is wanted; 0 where nothing was said."""
+    answer_within: float = 0.0
+    """Seconds in which the whole answer is wanted; 0 where nothing was said."""
+    session: str = ""
+    """Calls of one session have much of their prompt in common."""
+    region: str = ""
+    """Where the caller is."""
+
+
+NO_WISHES = Wishes()
+
+
 class Call(msgspec.Struct, frozen=True, gc=False):
     """One request to a model, parsed no further than routing needs."""
 
@@ -56,6 +76,9 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     """Of the body."""
     model_place: tuple[int, int] | None = None
     """In a body that is a form: where the model's name begins, and the place behind it."""
+    wishes: Wishes = NO_WISHES
+    max_tokens: int = 0
+    """Longest answer that the caller takes; 0 where it did not say."""
 
 
 class Frame(msgspec.Struct, gc=False):

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 from antiphon.core.errors import AntiphonError, CapacityError, UpstreamError, UpstreamRefused
 from antiphon.core.ports import Handle, Model, Sink
-from antiphon.core.types import Call, Frame, Headers, Usage
-
-MAX_HELD = 65536
-"""Bytes without content that are held back before they are passed on all the same."""
+from antiphon.core.types import Call, Usage
+from antiphon.dispatch.attempt import Attempt
 
 _WORTH_ANOTHER = frozenset((401, 402, 403, 404, 408, 425, 429))
 """Statuses below 500 that say something of the server, not of the call."""
@@ -48,124 +46,74 @@ class Chain:
 
 
 class _Run:
-    """One call on its way along a chain: sink of the member that is asked, handle of the caller."""
+    """One call on its way along a chain: it asks one member after the other, and is the handle of the caller."""
 
-    __slots__ = (
-        "_asking",
-        "_at",
-        "_call",
-        "_committed",
-        "_error",
-        "_handle",
-        "_head",
-        "_held",
-        "_members",
-        "_over",
-        "_paused",
-        "_size",
-        "_sink",
-    )
+    __slots__ = ("_asking", "_at", "_attempt", "_call", "_failed", "_members", "_over", "_paused", "_sink")
 
     def __init__(self, members: tuple[Model, ...], call: Call, sink: Sink) -> None:
         self._members = members
         self._call = call
         self._sink = sink
         self._at = 0
-        self._handle: Handle | None = None
-        self._head: tuple[int, Headers] | None = None
-        self._held: list[Frame] = []
-        self._size = 0
-        self._committed = False
-        self._over = False
+        self._attempt: Attempt | None = None
         self._asking = False
+        self._failed = False
+        self._over = False
         self._paused = False
-        self._error: AntiphonError | None = None
 
     def go_on(self) -> None:
         """Ask members until one has begun without failing at once. A loop, so that many dead members do not recurse."""
+        self._asking = True
         while self._may_ask():
-            member = self._next()
-            self._asking = True
-            handle = member.start(self._call, self)
-            self._asking = False
-            if self._over:
-                handle.cancel("cancelled while it began")
-                return
-            if self._error is None:
-                self._handle = handle
-                if self._paused:
-                    handle.pause()
-                return
+            self._failed = False
+            attempt = self._attempt = Attempt(self, self._at)
+            self._at += 1
+            if self._paused:
+                attempt.pause()
+            attempt.start(self._members[attempt.number], self._call)
+            if not self._failed:
+                break
+        self._asking = False
 
     def _may_ask(self) -> bool:
         return not self._over and self._at < len(self._members)
 
-    def _next(self) -> Model:
-        """The next member, what the last one said forgotten."""
-        member = self._members[self._at]
-        self._at += 1
-        self._head, self._error, self._size = None, None, 0
-        self._held.clear()
-        return member
+    # -- asker of the members
 
-    # -- sink of the member
+    def began(self, attempt: Attempt) -> Sink | None:
+        del attempt
+        return self._sink
 
-    def head(self, status: int, headers: Headers) -> None:
-        self._head = (status, headers)
-
-    def frame(self, frame: Frame) -> None:
-        if self._committed:
-            self._sink.frame(frame)
-            return
-        self._held.append(frame)
-        self._size += len(frame.raw)
-        if frame.content or self._size > MAX_HELD:
-            self._commit()
-
-    def end(self, usage: Usage | None) -> None:
-        if self._over:
-            return
-        if not self._committed:
-            self._commit()
+    def ended(self, attempt: Attempt, usage: Usage | None) -> None:
+        del attempt
         self._over = True
-        self._handle = None
+        self._attempt = None
         self._sink.end(usage)
 
-    def fail(self, error: AntiphonError) -> None:
-        if self._over:
-            return
-        if self._committed or self._at >= len(self._members) or not may_fall_back(error):
+    def failed(self, attempt: Attempt, error: AntiphonError) -> None:
+        if attempt.begun or self._at >= len(self._members) or not may_fall_back(error):
             self._over = True
-            self._handle = None
+            self._attempt = None
             self._sink.fail(error)
             return
-        self._error = error
+        self._failed = True
         if not self._asking:
-            self._handle = None
             self.go_on()
-
-    def _commit(self) -> None:
-        self._committed = True
-        if self._head is not None:
-            self._sink.head(*self._head)
-        for frame in self._held:
-            self._sink.frame(frame)
-        self._held.clear()
 
     # -- handle of the caller
 
     def cancel(self, reason: str) -> None:
         self._over = True
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            handle.cancel(reason)
+        attempt, self._attempt = self._attempt, None
+        if attempt is not None:
+            attempt.cancel(reason)
 
     def pause(self) -> None:
         self._paused = True
-        if self._handle is not None:
-            self._handle.pause()
+        if self._attempt is not None:
+            self._attempt.pause()
 
     def resume(self) -> None:
         self._paused = False
-        if self._handle is not None:
-            self._handle.resume()
+        if self._attempt is not None:
+            self._attempt.resume()

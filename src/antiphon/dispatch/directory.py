@@ -1,6 +1,6 @@
 """What every name in the catalogue stands for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from antiphon.core.errors import ModelNotFound
@@ -8,26 +8,45 @@ from antiphon.core.ports import Model
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.chain import Chain
 
+Scheduling = Callable[[str, Sequence[Model]], Model | None]
+"""Puts a scheduler in front of the replicas of a name; None where the name has none."""
+
+
+def _unscheduled(name: str, members: Sequence[Model]) -> Model | None:
+    del name, members
+    return None
+
 
 class Directory:
     """Names and the models behind them.
 
     A replica answers to its model's name and to ``provider/model``. A name that several providers have is a fall-back chain in the
-    order of the configuration, and so is an alias with several targets.
+    order of the configuration, and so is an alias with several targets, unless ``scheduling`` has something better for it.
     """
 
-    def __init__(self, replicas: Iterable[tuple[ModelCard, Model]], aliases: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        replicas: Iterable[tuple[ModelCard, Model]],
+        aliases: Mapping[str, tuple[str, ...]],
+        scheduling: Scheduling = _unscheduled,
+    ) -> None:
         groups: dict[str, list[Model]] = {}
         self._cards: dict[str, ModelCard] = {}
         for card, model in replicas:
             groups.setdefault(card.id, []).append(model)
             groups.setdefault(model.name, groups[card.id] if model.name == card.id else [model])
             self._cards.setdefault(card.id, card)
+        found = ((name, scheduling(name, members)) for name, members in groups.items())
+        scheduled = {name: model for name, model in found if model is not None}
         self._models: dict[str, Model] = {name: Chain(name, members) for name, members in groups.items()}
+        self._models.update(scheduled)
         for alias, targets in aliases.items():
-            members = [member for name in _flatten(alias, targets, aliases) for member in groups.get(name, ())]
+            names = _flatten(alias, targets, aliases)
+            members = [member for name in names for member in groups.get(name, ())]
             if members:
-                self._models[alias] = Chain(alias, members)
+                chained = [model for name in names for model in ((scheduled[name],) if name in scheduled else groups.get(name, ()))]
+                own = scheduling(alias, members)
+                self._models[alias] = Chain(alias, chained) if own is None else own
                 first = next((self._cards[name] for name in targets if name in self._cards), ModelCard(alias, "antiphon"))
                 self._cards[alias] = ModelCard(alias, "antiphon", kind=first.kind, abilities=first.abilities)
 

@@ -21,13 +21,14 @@ import msgspec
 from antiphon.core.errors import AntiphonError, Draining, InternalError
 from antiphon.core.events import CallFinished
 from antiphon.core.ports import Model, Observer
-from antiphon.core.types import Call
+from antiphon.core.types import NO_WISHES, Call, Wishes
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.form import Form, is_form, read_form
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.keys import KeyRing
+from antiphon.gateway.wishes import wishes_of
 from antiphon.transport.server import FORWARDED_FOR, Request, Responder
 
 Run = Callable[[Exchange], None]
@@ -122,7 +123,19 @@ def parse(exchange: Exchange) -> None:
         exchange.principal,
         [],
         bool(drops),
+        max_tokens=head.longest,
+        wishes=Wishes(session=key) if type(key := head.prompt_cache_key) is str and key else NO_WISHES,
     )
+
+
+def parse_with_wishes(exchange: Exchange) -> None:
+    """Stage 2, for a deployment that schedules: what the headers wish is read too."""
+    wishes = wishes_of(exchange.request)
+    parse(exchange)
+    assert exchange.call is not None
+    if wishes is not NO_WISHES:
+        session = wishes.session or exchange.call.wishes.session
+        exchange.call = msgspec.structs.replace(exchange.call, wishes=msgspec.structs.replace(wishes, session=session))
 
 
 def _form_call(exchange: Exchange, form: Form, content_type: bytes) -> Call:

@@ -35,8 +35,8 @@ class Policy(Protocol):
     title: str
     """What it does, in a few words."""
     queue: Discipline
-    """How calls wait where this policy has the most weight: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``, where each
-    goes out at once and waits at its replica."""
+    """How calls wait where this policy weighs most: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``: each goes out
+    at once and waits at its replica."""
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
         """How good each replica is for the job: 0 to 1, more is better. What is outside is cut off."""

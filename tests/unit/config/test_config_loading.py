@@ -12,16 +12,20 @@ from hypothesis import strategies as st
 from antiphon.config import (
     DEFAULT_MODEL,
     MASK,
+    BreakerSettings,
     Capabilities,
     EmbeddingSettings,
     KeySettings,
     LocalModelSettings,
+    PolicySettings,
     ProviderModel,
     ProviderSettings,
     ResponseSettings,
+    RouteSettings,
     Secret,
     ServerSettings,
     Settings,
+    TierSettings,
     decode_settings,
     encode_settings,
     load,
@@ -397,6 +401,10 @@ providers = st.builds(
     protocol=names,
     api_version=st.none() | names,
     idle_timeout=seconds,
+    weight=st.floats(0.1, 100),
+    region=names,
+    rack=names,
+    host=names,
     max_connections=st.integers(1, 10**6),
     max_connection_age=seconds,
     proxy=st.one_of(st.sampled_from(["environment", "none"]), names.map(lambda name: f"http://{name}:{name}@{name}:3128")),
@@ -423,7 +431,7 @@ servers = st.builds(
     tls_key=names,
     proxy_protocol=st.sampled_from(["none", "v1", "v2", "both"]),
     trusted_proxies=st.lists(st.sampled_from(["10.0.0.0/8", "::1"]), max_size=2).map(tuple),
-    keys=st.lists(st.builds(KeySettings, name=names, key=secrets), max_size=2).map(tuple),
+    keys=st.lists(st.builds(KeySettings, name=names, key=secrets, tier=st.none() | st.integers(0, 2)), max_size=2).map(tuple),
 )
 local_models = st.builds(
     LocalModelSettings,
@@ -442,12 +450,52 @@ local_models = st.builds(
     top_p=st.floats(0.01, 1),
     max_tokens=st.integers(0, 9999),
 )
+tiers = st.builds(
+    TierSettings,
+    first_token_within=st.floats(0, 60),
+    answer_within=st.floats(0, 600),
+    max_wait=seconds,
+    floor=st.floats(0, 1),
+    headroom=st.floats(0, 1),
+)
+breakers = st.builds(
+    BreakerSettings,
+    window=seconds,
+    failure_rate=st.floats(0.01, 1),
+    minimum_calls=st.integers(1, 100),
+    open_for=seconds,
+    trials=st.integers(1, 100),
+    recovery=st.floats(0.01, 1),
+)
+policies = st.from_regex(r"[a-z][a-z0-9_-]{0,9}", fullmatch=True)
+routes = st.builds(
+    RouteSettings,
+    name=names,
+    policy=st.lists(st.builds(PolicySettings, name=policies, weight=st.floats(0.1, 9)), min_size=1, max_size=2).map(tuple),
+    tier=st.integers(0, 2),
+    realtime=st.booleans(),
+    p0=tiers,
+    p1=tiers,
+    p2=tiers,
+    max_waiting=st.integers(0, 9999),
+    max_calls=st.integers(1, 999),
+    min_calls=st.integers(1, 999),
+    max_tokens=st.integers(0, 9999),
+    adaptive=st.booleans(),
+    backlog=seconds,
+    shed_from=st.floats(0, 1),
+    attempts=st.integers(1, 9),
+    retry_budget=st.floats(0, 1),
+    hedge_budget=st.floats(0, 1),
+    breaker=breakers,
+)
 any_settings = st.builds(
     Settings,
     server=servers,
     providers=st.lists(providers, max_size=2).map(tuple),
     models=st.lists(local_models, max_size=2).map(tuple),
     aliases=st.dictionaries(names, st.lists(names, min_size=1, max_size=3).map(tuple), max_size=2),
+    routes=st.lists(routes, max_size=2).map(tuple),
     embeddings=st.builds(EmbeddingSettings, enabled=st.booleans(), name=names),
     data_dir=names,
     cache_dir=names,
@@ -464,6 +512,11 @@ def test_settings_survive_the_way_to_a_child(settings):
 
 def test_the_round_trip_covers_every_field():
     """A field that is added to the settings must be added to the strategies above."""
-    for built, struct in ((providers, ProviderSettings), (servers, ServerSettings), (local_models, LocalModelSettings)):
+    for built, struct in (
+        (providers, ProviderSettings),
+        (servers, ServerSettings),
+        (local_models, LocalModelSettings),
+        (routes, RouteSettings),
+    ):
         mentioned = set(re.findall(r"(\w+)=", repr(built)))
         assert set(struct.__struct_fields__) - mentioned - {"capabilities"} == set()

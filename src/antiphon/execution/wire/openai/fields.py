@@ -22,6 +22,18 @@ class RequestHead(msgspec.Struct, gc=False):
     """Ours: what the model's server cannot do may be left out."""
     api_base: Any = UNSET
     base_url: Any = UNSET
+    max_tokens: Any = None
+    max_completion_tokens: Any = None
+    max_output_tokens: Any = None
+    prompt_cache_key: Any = None
+
+    @property
+    def longest(self) -> int:
+        """Tokens that the answer may have at most, in whichever field they stand; 0 where none says."""
+        for bound in (self.max_tokens, self.max_completion_tokens, self.max_output_tokens):
+            if type(bound) is int and bound > 0:
+                return bound
+        return 0
 
     @property
     def wants_usage(self) -> bool:

@@ -1,0 +1,89 @@
+"""Composes the schedulers of the routes that the settings name."""
+
+from collections.abc import Mapping, Sequence
+
+from antiphon.config import ProviderSettings, RouteSettings, Settings, TierSettings
+from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.clock import SystemClock
+from antiphon.core.ports import Model
+from antiphon.dispatch.alarms import Alarms
+from antiphon.dispatch.describe import BLOCK_TOKENS, Describer, Promise
+from antiphon.dispatch.desk import LocalDesk
+from antiphon.dispatch.scheduled import Scheduled
+from antiphon.scheduling.fleet import ReplicaInfo
+from antiphon.scheduling.limits import LimitSettings
+from antiphon.scheduling.retries import RetrySettings
+from antiphon.scheduling.scheduler import Scheduler
+from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+
+_BY_PREFIX = frozenset(("prefix", "soonest", "balanced"))
+"""Policies that look at prefix blocks."""
+
+
+class Routes:
+    """Puts a scheduler in front of the replicas of each name that has a route."""
+
+    def __init__(self, settings: Settings, alarms: Alarms) -> None:
+        self._routes = {route.name: route for route in settings.routes}
+        self._providers = {provider.name: provider for provider in settings.providers}
+        self._tiers = {key.name: key.tier for key in settings.server.keys if key.tier is not None}
+        self._alarms = alarms
+        self._clock = SystemClock()
+
+    def __call__(self, name: str, members: Sequence[Model]) -> Model | None:
+        """The scheduled Model of that name; None where it has no route."""
+        route = self._routes.get(name)
+        if route is None:
+            return None
+        infos = [replica_info(member.name, route, self._providers) for member in members]
+        weights = [(policy.name, policy.weight) for policy in route.policy]
+        scheduler = Scheduler(infos, weights, scheduler_settings(route), now=self._clock.monotonic())
+        desk = LocalDesk(scheduler, self._clock, self._alarms)
+        return Scheduled(name, members, desk, self._clock, describer(route, self._tiers))
+
+
+def replica_info(name: str, route: RouteSettings, providers: Mapping[str, ProviderSettings]) -> ReplicaInfo:
+    """What is known of a replica, ``provider/model``, from its row of the configuration."""
+    limits = LimitSettings(route.max_calls, route.min_calls, route.max_tokens, route.adaptive)
+    provider = providers.get(name.partition("/")[0])
+    if provider is None:
+        return ReplicaInfo(name, limits=limits)
+    return ReplicaInfo(name, provider.weight, provider.region, provider.rack, provider.host, limits)
+
+
+def scheduler_settings(route: RouteSettings) -> SchedulerSettings:
+    """A route's settings in the scheduler's words."""
+    tiers = (route.p0, route.p1, route.p2)
+    breaker = route.breaker
+    return SchedulerSettings(
+        queue=QueueSettings(
+            route.max_waiting,
+            max_wait=(route.p0.max_wait, route.p1.max_wait, route.p2.max_wait),
+            floors=(0.0, route.p1.floor, route.p2.floor),
+            headroom=(route.p0.headroom, route.p1.headroom, route.p2.headroom),
+            patience=max(tier.max_wait for tier in tiers),
+            backlog=route.backlog,
+            shed_from=route.shed_from,
+        ),
+        retries=RetrySettings(attempts=route.attempts, budget=route.retry_budget, hedge_budget=route.hedge_budget),
+        breaker=BreakerPolicy(
+            breaker.window, breaker.failure_rate, breaker.minimum_calls, breaker.open_for, breaker.trials, breaker.recovery
+        ),
+        block_tokens=BLOCK_TOKENS,
+    )
+
+
+def describer(route: RouteSettings, tiers: Mapping[str, int]) -> Describer:
+    """What a route's scheduler is told of calls."""
+    return Describer(
+        route.tier,
+        tuple(map(promise, (route.p0, route.p1, route.p2))),
+        tiers,
+        realtime=route.realtime,
+        prefixes=any(policy.name in _BY_PREFIX for policy in route.policy),
+    )
+
+
+def promise(tier: TierSettings) -> Promise:
+    """When the answers of a tier are due."""
+    return Promise(tier.first_token_within, tier.answer_within)

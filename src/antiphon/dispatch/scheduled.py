@@ -1,0 +1,197 @@
+"""The replicas of one deployment behind a scheduler, as one Model."""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from antiphon.core.errors import AntiphonError, CannotBeOnTime, QueueFull, UpstreamError, UpstreamRefused, WaitedTooLong
+from antiphon.core.ports import Clock, Handle, Model, Sink
+from antiphon.core.types import Call, Headers, Usage
+from antiphon.dispatch.attempt import Attempt
+from antiphon.dispatch.chain import may_fall_back
+from antiphon.dispatch.desk import Desk
+from antiphon.scheduling.job import Dispatch, Job, Refuse
+
+_numbers = count(1)
+
+Describe = Callable[[Call, int, float], Job]
+"""What the scheduler is told of a call: the call, its number, and the moment."""
+
+
+class Scheduled:
+    """A Model whose members do the same thing; which of them answers, and when, is decided at the desk."""
+
+    def __init__(self, name: str, members: Sequence[Model], desk: Desk, clock: Clock, describe: Describe) -> None:
+        self._name = name
+        self._members = tuple(members)
+        self._desk = desk
+        self._clock = clock
+        self._describe = describe
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def members(self) -> tuple[Model, ...]:
+        return self._members
+
+    def start(self, call: Call, sink: Sink) -> Handle:
+        job = self._describe(call, next(_numbers), self._clock.monotonic())
+        run = _Run(self._members, self._desk, job, call, sink)
+        self._desk.arrived(job, run)
+        return run
+
+
+class _Run:
+    """One call between desk and replicas: it waits, asks, and passes on what the first that begins says."""
+
+    __slots__ = (
+        "_asked",
+        "_attempts",
+        "_call",
+        "_chosen",
+        "_desk",
+        "_error",
+        "_job",
+        "_members",
+        "_over",
+        "_paused",
+        "_sink",
+        "_tokens",
+    )
+
+    def __init__(self, members: tuple[Model, ...], desk: Desk, job: Job, call: Call, sink: Sink) -> None:
+        self._members = members
+        self._desk = desk
+        self._job = job
+        self._call = call
+        self._sink = sink
+        self._attempts: dict[int, Attempt] = {}
+        self._chosen: Attempt | None = None
+        self._asked: dict[int, tuple[Dispatch, float]] = {}
+        self._error: AntiphonError | None = None
+        self._over = False
+        self._paused = False
+
+    # -- waiter at the desk
+
+    def dispatch(self, decision: Dispatch, waited: float) -> None:
+        if self._over:
+            return
+        attempt = self._attempts[decision.replica] = Attempt(self, decision.replica)
+        self._asked[decision.replica] = (decision, waited)
+        if self._paused:
+            attempt.pause()
+        attempt.start(self._members[decision.replica], self._call)
+
+    def withdraw(self, replica: int) -> None:
+        attempt = self._attempts.pop(replica, None)
+        if attempt is not None:
+            attempt.cancel("another one answers, or nobody asks any more")
+
+    def refuse(self, decision: Refuse) -> None:
+        if not self._over:
+            self._over = True
+            self._sink.fail(self._error if decision.reason == "failed" and self._error is not None else refusal(decision))
+
+    # -- asker of the replicas
+
+    def began(self, attempt: Attempt) -> Sink | None:
+        if self._over or (self._chosen is not None and self._chosen is not attempt):
+            return None
+        self._chosen = attempt
+        if self._call.stream:
+            self._desk.first_token(self._job.id, attempt.number)
+        return _Told(self._sink, self._explained(attempt))
+
+    def ended(self, attempt: Attempt, usage: Usage | None) -> None:
+        if self._over:
+            return
+        self._over = True
+        self._desk.finished(self._job.id, attempt.number, usage.completion_tokens if usage is not None else 0)
+        self._sink.end(usage)
+
+    def failed(self, attempt: Attempt, error: AntiphonError) -> None:
+        if self._over:
+            return
+        self._attempts.pop(attempt.number, None)
+        self._error = error
+        committed = attempt is self._chosen
+        if committed:
+            self._over = True
+        self._desk.failed(
+            self._job.id,
+            attempt.number,
+            retryable=not committed and may_fall_back(error),
+            blame=speaks_against(error),
+            retry_after=error.retry_after or 0.0,
+        )
+        if committed:
+            self._sink.fail(error)
+
+    def _explained(self, attempt: Attempt) -> str:
+        """Why this replica, for whoever asks."""
+        decision, waited = self._asked[attempt.number]
+        words = [
+            self._members[attempt.number].name,
+            f"tier={self._job.tier}",
+            f"waited={waited * 1000:.0f}ms",
+            f"attempt={len(self._asked)}",
+        ]
+        if decision.hedge:
+            words.append("hedge")
+        words += [f"{name}={score:g}" for name, score in decision.scores]
+        return "; ".join(words)
+
+    # -- handle of the caller
+
+    def cancel(self, reason: str) -> None:
+        del reason
+        if not self._over:
+            self._desk.gone(self._job.id)
+            self._over = True
+            for attempt in self._attempts.values():
+                attempt.cancel("the caller left")
+
+    def pause(self) -> None:
+        self._paused = True
+        for attempt in self._attempts.values():
+            attempt.pause()
+
+    def resume(self) -> None:
+        self._paused = False
+        for attempt in self._attempts.values():
+            attempt.resume()
+
+
+class _Told:
+    """Passes on, and says in a header what was decided."""
+
+    __slots__ = ("_explained", "_sink", "end", "fail", "frame")
+
+    def __init__(self, sink: Sink, explained: str) -> None:
+        self._sink = sink
+        self._explained = explained
+        self.frame = sink.frame
+        self.end = sink.end
+        self.fail = sink.fail
+
+    def head(self, status: int, headers: Headers) -> None:
+        self._sink.head(status, (*headers, (b"x-antiphon-route", self._explained.encode("ascii", "replace"))))
+
+
+def refusal(decision: Refuse) -> AntiphonError:
+    """What a caller is told whose call is refused."""
+    wait = decision.retry_after
+    if decision.reason == "late":
+        return CannotBeOnTime(retry_after=wait)
+    if decision.reason == "waited":
+        return WaitedTooLong(retry_after=wait)
+    return QueueFull(retry_after=wait)
+
+
+def speaks_against(error: AntiphonError) -> bool:
+    """Whether an error says something of the replica rather than of the call. A 429 is no sickness: it asks for rest."""
+    if isinstance(error, UpstreamRefused):
+        return error.status >= 500 or error.status in (401, 402, 403, 404, 408)
+    return isinstance(error, UpstreamError)
