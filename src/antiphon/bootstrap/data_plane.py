@@ -1,6 +1,5 @@
 """Composes what a data-plane worker serves from the settings."""
 
-import asyncio
 import logging
 import os
 from collections.abc import Mapping
@@ -12,11 +11,10 @@ from antiphon import __version__
 from antiphon.bootstrap.process import engine_name, socket_path
 from antiphon.bootstrap.routes import Routes
 from antiphon.config import ProviderSettings, Settings, tls_options
-from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Model, Observer
 from antiphon.core.response_store import ResponseStore
 from antiphon.core.types import ModelCard
-from antiphon.dispatch.alarms import Alarms
+from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
 from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
@@ -79,12 +77,13 @@ class DataPlane:
         wheel: DeadlineWheel,
         observer: Observer,
         responses: ResponseStore | None,
+        desks: WorkerDesks,
     ) -> None:
         self._wheel = wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
-        self._alarms = Alarms(SystemClock(), asyncio.get_running_loop().call_later)
-        directory = Directory(self._replicas(settings, run_dir), settings.aliases, Routes(settings, self._alarms))
+        self._routes = Routes(settings, desks)
+        directory = Directory(self._replicas(settings, run_dir), settings.aliases, self._routes)
         runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse_with_wishes if settings.routes else pipeline.parse,
             "reserve": self.in_flight.reserve,
@@ -102,13 +101,17 @@ class DataPlane:
         self.app = App(pipeline.Pipeline(runs, _report), models, Responses(responses), ollama, readiness, Relay(control), keys)
 
     @property
+    def definitions(self) -> set[bytes]:
+        """Keys of the schedulers that it uses."""
+        return self._routes.definitions
+
+    @property
     def busy(self) -> bool:
         """Something is still being answered."""
         return self.in_flight.count > 0 or any(pool.busy for pool in self._pools)
 
     async def close(self) -> None:
         """Close the connections to all upstreams."""
-        self._alarms.close()
         for pool in self._pools:
             await pool.close()
 

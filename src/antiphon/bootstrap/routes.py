@@ -6,14 +6,13 @@ from antiphon.config import ProviderSettings, RouteSettings, Settings, TierSetti
 from antiphon.core.breaker import BreakerPolicy
 from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Model
-from antiphon.dispatch.alarms import Alarms
+from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
+from antiphon.dispatch.definition import Definition
 from antiphon.dispatch.describe import BLOCK_TOKENS, Describer, Promise
-from antiphon.dispatch.desk import LocalDesk
 from antiphon.dispatch.scheduled import Scheduled
 from antiphon.scheduling.fleet import ReplicaInfo
 from antiphon.scheduling.limits import LimitSettings
 from antiphon.scheduling.retries import RetrySettings
-from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
 
 _BY_PREFIX = frozenset(("prefix", "soonest", "balanced"))
@@ -23,22 +22,25 @@ _BY_PREFIX = frozenset(("prefix", "soonest", "balanced"))
 class Routes:
     """Puts a scheduler in front of the replicas of each name that has a route."""
 
-    def __init__(self, settings: Settings, alarms: Alarms) -> None:
+    def __init__(self, settings: Settings, desks: WorkerDesks) -> None:
         self._routes = {route.name: route for route in settings.routes}
         self._providers = {provider.name: provider for provider in settings.providers}
         self._tiers = {key.name: key.tier for key in settings.server.keys if key.tier is not None}
-        self._alarms = alarms
+        self._desks = desks
         self._clock = SystemClock()
+        self.definitions: set[bytes] = set()
+        """Of all schedulers that these settings want."""
 
     def __call__(self, name: str, members: Sequence[Model]) -> Model | None:
         """The scheduled Model of that name; None where it has no route."""
         route = self._routes.get(name)
         if route is None:
             return None
-        infos = [replica_info(member.name, route, self._providers) for member in members]
-        weights = [(policy.name, policy.weight) for policy in route.policy]
-        scheduler = Scheduler(infos, weights, scheduler_settings(route), now=self._clock.monotonic())
-        desk = LocalDesk(scheduler, self._clock, self._alarms)
+        infos = tuple(replica_info(member.name, route, self._providers) for member in members)
+        weights = tuple((policy.name, policy.weight) for policy in route.policy)
+        definition = Definition(name, infos, weights, scheduler_settings(route))
+        self.definitions.add(definition.key)
+        desk = self._desks.desk(definition)
         return Scheduled(name, members, desk, self._clock, describer(route, self._tiers))
 
 

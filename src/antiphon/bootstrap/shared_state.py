@@ -15,6 +15,7 @@ from antiphon.dispatch.coordinator.breakers.worker_board import BoardStats, Work
 from antiphon.dispatch.coordinator.ledger.client import CoordinatorLedger
 from antiphon.dispatch.coordinator.ledger.stats import LedgerStats
 from antiphon.dispatch.coordinator.link import CoordinatorLink
+from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.storage.memory_board import MemoryBreakerBoard
 from antiphon.storage.memory_ledger import MemoryLedger
 from antiphon.transport.server import Handler, Request, Responder
@@ -32,7 +33,7 @@ BOARD_PATH = "/breakers"
 class SharedState:
     """The ledger and the breaker board of one life of a worker. Make it on the running loop, and close it after the last call."""
 
-    def __init__(self, settings: Settings, name: str, run_dir: str) -> None:
+    def __init__(self, settings: Settings, name: str, run_dir: str, desks: WorkerDesks) -> None:
         self._ledger: CoordinatorLedger | None = None
         self._board: WorkerBoard | None = None
         self._link: CoordinatorLink | None = None
@@ -41,7 +42,7 @@ class SharedState:
         if settings.server.workers > 1:
             self.ledger = self._ledger = CoordinatorLedger(SystemClock(), f"{name}-{os.getpid()}-{time.time_ns()}")
             self.board = self._board = WorkerBoard(SystemClock())
-            self._link = CoordinatorLink(self._ledger, socket_path(run_dir, SHARED_SOCKET), self._board)
+            self._link = CoordinatorLink(self._ledger, socket_path(run_dir, SHARED_SOCKET), self._board, desks)
         else:
             self.ledger = MemoryLedger()
             self.board = MemoryBreakerBoard()

@@ -16,8 +16,11 @@ from antiphon.bootstrap.shared_state import SharedState
 from antiphon.bootstrap.snapshots.file import Snapshot
 from antiphon.bootstrap.worker_keys import WorkerKeys
 from antiphon.config import Settings, listening_tls, proxy_rules
+from antiphon.core.clock import SystemClock
 from antiphon.core.errors import InternalError
 from antiphon.core.ports import Observer
+from antiphon.dispatch.alarms import Alarms
+from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.gateway import app
 from antiphon.observability.call_log import CallLog, DescriptorSink
 from antiphon.observability.events.batch import Batch
@@ -73,6 +76,8 @@ class Worker:
         self._keys = WorkerKeys(settings.data_dir)
         self._keys.go_by(snapshot)
         self._responses = KeptResponses()
+        self._alarms = Alarms(SystemClock(), asyncio.get_running_loop().call_later)
+        self._desks = WorkerDesks(SystemClock(), self._alarms)
         self._plane = self._planned(snapshot)
         self._retired: dict[DataPlane, asyncio.Task[None]] = {}
         self._tls = listening_tls(settings.server)
@@ -143,6 +148,7 @@ class Worker:
         for plane in (self._plane, *self._retired):
             await plane.close()
         await self._responses.close()
+        self._alarms.close()
         if self._shared is not None:
             await self._shared.close()
         await self._keys.close()
@@ -156,13 +162,13 @@ class Worker:
     def _planned(self, snapshot: Snapshot) -> DataPlane:
         settings, keys = snapshot.settings, self._keys.ring(snapshot)
         responses = self._responses.store(settings)
-        return DataPlane(settings, keys, self._run_dir, self._wheel, self._finished, responses)
+        return DataPlane(settings, keys, self._run_dir, self._wheel, self._finished, responses, self._desks)
 
     def _share(self, settings: Settings) -> None:
         """Go over to what the coordinator keeps when other workers come, and back to what is one's own when they have gone."""
         if self._shared is not None and self._shared.suits(settings):
             return
-        old, self._shared = self._shared, SharedState(settings, self._name, self._run_dir)
+        old, self._shared = self._shared, SharedState(settings, self._name, self._run_dir, self._desks)
         self._stats.handler = self._keys.beside(self._shared.beside(self._answer_stats))
         if old is not None:
             closing = asyncio.create_task(old.close())
@@ -180,6 +186,7 @@ class Worker:
                 break
         await plane.close()
         del self._retired[plane]
+        self._desks.keep(set().union(*(each.definitions for each in (self._plane, *self._retired))))
 
     def _observers(self) -> list[Observer]:
         return [self._metrics, self._events, *([self._call_log] if self._call_log is not None else [])]

@@ -45,7 +45,12 @@ class LocalDesk:
         self._alarms = alarms
         self._waiters: dict[int, Waiter] = {}
         self._todo: deque[Decision] = deque()
-        self._busy = False
+        self._obeying = False
+
+    @property
+    def busy(self) -> bool:
+        """It has calls."""
+        return bool(self._waiters)
 
     def arrived(self, job: Job, waiter: Waiter) -> None:
         self._waiters[job.id] = waiter
@@ -73,14 +78,14 @@ class LocalDesk:
 
     def _obey(self, decisions: Sequence[Decision]) -> None:
         self._todo.extend(decisions)
-        if self._busy:
+        if self._obeying:
             return
-        self._busy = True
+        self._obeying = True
         try:
             while self._todo:
                 self._carry_out(self._todo.popleft())
         finally:
-            self._busy = False
+            self._obeying = False
         self._alarms.at(self._scheduler.next_alarm(), self)
 
     def _carry_out(self, decision: Decision) -> None:

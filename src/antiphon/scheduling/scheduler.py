@@ -104,6 +104,21 @@ class Scheduler:
         self._pump(now, decisions)
         return decisions
 
+    def adopt(self, job: Job, replica: int, *, began: bool, now: float) -> None:
+        """Take over a call that is at a replica already."""
+        entry = self._entries.get(job.id)
+        if entry is None:
+            entry = self._entries[job.id] = _Entry(job, self._expected_output(job, now))
+            self._counters.came(job.tenant)
+        if replica in entry.replicas or replica >= len(self.fleet):
+            return
+        where = self.fleet.replicas[replica]
+        uncached = 0.0 if began else float(job.prompt_tokens)
+        out = Out(job, now, uncached, where.prefill_tokens + uncached, entry.output, where.calls, first_at=now if began else 0.0)
+        where.take(out)
+        entry.replicas.append(replica)
+        entry.began = entry.began or began
+
     def first_token(self, job_id: int, replica: int, now: float) -> list[Decision]:
         """A replica has begun to answer. Others that were asked are told to stop."""
         decisions: list[Decision] = []

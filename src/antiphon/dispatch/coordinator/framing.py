@@ -9,12 +9,13 @@ import msgspec
 from antiphon.dispatch.coordinator.breakers import messages as breakers
 from antiphon.dispatch.coordinator.ledger import messages as ledger
 from antiphon.dispatch.coordinator.party import Message
+from antiphon.dispatch.coordinator.schedules import messages as schedules
 
 MAX_FRAME: Final = 64 << 20
 """Bytes; a longer frame is not one of ours."""
 
-FromWorker = ledger.FromWorker | breakers.FromWorker
-FromCoordinator = ledger.FromCoordinator | breakers.FromCoordinator
+FromWorker = ledger.FromWorker | breakers.FromWorker | schedules.FromWorker
+FromCoordinator = ledger.FromCoordinator | breakers.FromCoordinator | schedules.FromCoordinator
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _LENGTH: Final = struct.Struct("<I")

@@ -8,7 +8,6 @@ from typing import Final
 
 from antiphon.core.errors import SetupError
 from antiphon.dispatch.coordinator.alarm import Alarm
-from antiphon.dispatch.coordinator.breakers.worker_board import WorkerBoard
 from antiphon.dispatch.coordinator.framing import Malformed, frame, from_coordinator
 from antiphon.dispatch.coordinator.ledger.client import HEARTBEAT, CoordinatorLedger
 from antiphon.dispatch.coordinator.party import Message, Party
@@ -27,11 +26,11 @@ log = logging.getLogger(__name__)
 
 
 class CoordinatorLink(asyncio.Protocol):
-    """Connects a ledger, and a breaker board, with the Unix socket at ``path``. Make it on the running loop, and close it."""
+    """Connects a ledger, and other parties, with the Unix socket at ``path``. Make it on the running loop, and close it."""
 
-    def __init__(self, ledger: CoordinatorLedger, path: str, board: WorkerBoard | None = None) -> None:
+    def __init__(self, ledger: CoordinatorLedger, path: str, *others: Party) -> None:
         self._ledger = ledger
-        self._parties: tuple[Party, ...] = (ledger,) if board is None else (ledger, board)
+        self._parties: tuple[Party, ...] = (ledger, *others)
         self._path = path
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None

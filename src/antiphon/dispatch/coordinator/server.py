@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from antiphon.core.ports import Clock
+from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.breakers.messages import BoardHello, BoardTold
 from antiphon.dispatch.coordinator.breakers.service import BoardService, BoardServiceStats, first_trial
 from antiphon.dispatch.coordinator.framing import Malformed, frame, from_workers
@@ -15,6 +16,8 @@ from antiphon.dispatch.coordinator.ledger.book import Book
 from antiphon.dispatch.coordinator.ledger.journal import Journal
 from antiphon.dispatch.coordinator.ledger.service import LedgerService, LedgerServiceStats
 from antiphon.dispatch.coordinator.party import Message
+from antiphon.dispatch.coordinator.schedules.messages import ScheduleEvents
+from antiphon.dispatch.coordinator.schedules.service import ScheduleService, ScheduleStats
 
 LEASE: Final = 10.0
 """Seconds of silence after which everything that a worker holds is free again."""
@@ -33,10 +36,11 @@ class CoordinatorStats(msgspec.Struct, frozen=True):
 
     ledger: LedgerServiceStats
     board: BoardServiceStats
+    schedules: ScheduleStats
 
 
 class CoordinatorServer:
-    """Serves the ledger and the breaker board to the workers of this machine. Make it on the running loop, and close it."""
+    """Serves ledger, breaker board and schedulers to the workers of this machine. Make it on the running loop, and close it."""
 
     def __init__(self, journal: Journal, clock: Clock, *, lease: float = LEASE) -> None:
         self._journal = journal
@@ -46,6 +50,8 @@ class CoordinatorServer:
         self.service = LedgerService(book, clock, journal.append)
         self.board = BoardService(clock, first_trial(book.epoch))
         self._loop = asyncio.get_running_loop()
+        self._alarms = Alarms(clock, self._loop.call_later)
+        self.schedules = ScheduleService(clock, self._alarms)
         self._server: asyncio.Server | None = None
         self._peers: set[_Peer] = set()
         self._alone = asyncio.Event()
@@ -53,11 +59,13 @@ class CoordinatorServer:
 
     async def listen(self, sock: socket.socket) -> None:
         """Take workers' connections from a listening Unix socket."""
-        self._server = await self._loop.create_unix_server(lambda: _Peer(self.service, self.board, self._peers), sock=sock)
+        self._server = await self._loop.create_unix_server(
+            lambda: _Peer(self.service, self.board, self.schedules, self._peers), sock=sock
+        )
 
     def stats(self) -> CoordinatorStats:
         """How the coordinator is doing."""
-        return CoordinatorStats(self.service.stats(), self.board.stats())
+        return CoordinatorStats(self.service.stats(), self.board.stats(), self.schedules.stats())
 
     async def alone(self) -> None:
         """Wait until no worker is connected."""
@@ -67,6 +75,7 @@ class CoordinatorServer:
     async def close(self) -> None:
         """Close all connections and bring the journal to the disk."""
         self._timer.cancel()
+        self._alarms.close()
         if self._server is not None:
             self._server.close()
         for peer in list(self._peers):
@@ -84,9 +93,10 @@ class CoordinatorServer:
 class _Peer(asyncio.Protocol):
     """A worker's connection."""
 
-    def __init__(self, service: LedgerService, board: BoardService, peers: set["_Peer"]) -> None:
+    def __init__(self, service: LedgerService, board: BoardService, schedules: ScheduleService, peers: set["_Peer"]) -> None:
         self._service = service
         self._board = board
+        self._schedules = schedules
         self._peers = peers
         self._frames = from_workers()
         self._transport: asyncio.Transport | None = None
@@ -98,7 +108,9 @@ class _Peer(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             for message in self._frames.feed(data):
-                if isinstance(message, BoardHello | BoardTold):
+                if isinstance(message, ScheduleEvents):
+                    self._schedules.received(self, message)
+                elif isinstance(message, BoardHello | BoardTold):
                     self._board.received(self, message)
                 else:
                     self._service.received(self, message)
@@ -111,6 +123,7 @@ class _Peer(asyncio.Protocol):
         self._transport = None
         self._service.lost(self)
         self._board.lost(self)
+        self._schedules.lost(self)
 
     def send(self, message: Message) -> None:
         if self._transport is None:
