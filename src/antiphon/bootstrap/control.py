@@ -13,9 +13,11 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from antiphon.bootstrap.process import Child, Update, run, socket_path
+from antiphon.bootstrap.shared_state import SCHEDULES_PATH
 from antiphon.bootstrap.state import read_state
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.processes import ServerState
+from antiphon.core.schedules import RouteStates
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
@@ -44,20 +46,23 @@ class SocketSources:
         return read_state(self._run_dir)
 
     async def worker_stats(self, process: str) -> MetricsSnapshot:
-        return await self._stats(process, MetricsSnapshot, TIMEOUTS)
+        return await self._asked(process, "/stats", MetricsSnapshot, TIMEOUTS)
+
+    async def route_states(self, process: str) -> RouteStates:
+        return await self._asked(process, SCHEDULES_PATH, RouteStates, TIMEOUTS)
 
     async def engine_stats(self, process: str) -> EngineReport:
-        return await self._stats(process, EngineReport, ENGINE_TIMEOUTS)
+        return await self._asked(process, "/stats", EngineReport, ENGINE_TIMEOUTS)
 
     async def close(self) -> None:
         for pool in self._pools.values():
             await pool.close()
 
-    async def _stats(self, process: str, kind: type[T], timeouts: ClientTimeouts) -> T:
+    async def _asked(self, process: str, path: str, kind: type[T], timeouts: ClientTimeouts) -> T:
         pool = self._pools.get(process)
         if pool is None:
             pool = self._pools[process] = ClientPool(Origin(socket_path=socket_path(self._run_dir, process)), timeouts)
-        response = await fetch(pool, "GET", "/stats")
+        response = await fetch(pool, "GET", path)
         try:
             return msgspec.json.decode(response.body, type=kind)
         except msgspec.MsgspecError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from antiphon.bootstrap.process import Child, run, socket_path
-from antiphon.bootstrap.shared_state import SHARED_SOCKET
+from antiphon.bootstrap.shared_state import SCHEDULES_PATH, SHARED_SOCKET
 from antiphon.core.clock import SystemClock
 from antiphon.dispatch.coordinator.ledger.journal import Journal
 from antiphon.dispatch.coordinator.server import CoordinatorServer
@@ -20,14 +20,15 @@ WITHOUT_WORKERS = 0.5
 
 
 async def main(child: Child) -> None:
-    """Keep ledger and breaker board until asked to stop, which happens after the workers have ended."""
+    """Keep ledger, breaker board and schedulers until asked to stop, which happens after the workers have ended."""
     spec = child.spec
     clock = SystemClock()
     coordinator = CoordinatorServer(Journal(Path(spec.settings.data_dir) / "ledger" / "journal"), clock)
     encode = msgspec.json.Encoder().encode
 
-    def tell(_: Request, responder: Responder) -> None:
-        responder.send(200, ((b"content-type", b"application/json"),), encode(coordinator.stats()))
+    def tell(request: Request, responder: Responder) -> None:
+        told = coordinator.schedules.states() if request.path == SCHEDULES_PATH else coordinator.stats()
+        responder.send(200, ((b"content-type", b"application/json"),), encode(told))
 
     server = HttpServer(tell)
     try:

@@ -29,6 +29,9 @@ LEDGER_PATH = "/ledger"
 BOARD_PATH = "/breakers"
 """Where it tells ``BoardStats``."""
 
+SCHEDULES_PATH = "/schedules"
+"""Where it, or the coordinator, tells ``RouteStates``."""
+
 
 class SharedState:
     """The ledger and the breaker board of one life of a worker. Make it on the running loop, and close it after the last call."""
@@ -37,6 +40,7 @@ class SharedState:
         self._ledger: CoordinatorLedger | None = None
         self._board: WorkerBoard | None = None
         self._link: CoordinatorLink | None = None
+        self._desks = desks
         self.ledger: Ledger
         self.board: BreakerBoard
         if settings.server.workers > 1:
@@ -62,9 +66,13 @@ class SharedState:
         return BoardStats(connected=False, targets=0, opened=len(self.board.opened()), waiting=0)
 
     def beside(self, handler: Handler) -> Handler:
-        """A handler that answers ``/ledger`` and ``/breakers``, and leaves everything else to the one given."""
+        """A handler that answers ``/ledger``, ``/breakers`` and ``/schedules``, and leaves everything else to the one given."""
         encode = msgspec.json.Encoder().encode
-        told: dict[str, Callable[[], msgspec.Struct]] = {LEDGER_PATH: self.ledger_stats, BOARD_PATH: self.board_stats}
+        told: dict[str, Callable[[], msgspec.Struct]] = {
+            LEDGER_PATH: self.ledger_stats,
+            BOARD_PATH: self.board_stats,
+            SCHEDULES_PATH: self._desks.states,
+        }
 
         def handle(request: Request, responder: Responder) -> None:
             tell = told.get(request.path)

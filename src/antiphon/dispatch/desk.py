@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from antiphon.core.ports import Clock
+from antiphon.core.schedules import RouteState
 from antiphon.dispatch.alarms import Alarms
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse
 from antiphon.scheduling.scheduler import Scheduler
@@ -51,6 +52,10 @@ class LocalDesk:
     def busy(self) -> bool:
         """It has calls."""
         return bool(self._waiters)
+
+    def state(self, name: str) -> RouteState:
+        """How the route of that name is doing."""
+        return self._scheduler.state(name, self._clock.monotonic())
 
     def arrived(self, job: Job, waiter: Waiter) -> None:
         self._waiters[job.id] = waiter

@@ -6,6 +6,7 @@ from math import exp, inf, log
 import msgspec
 
 from antiphon.core.breaker import Breaker, BreakerPolicy
+from antiphon.core.schedules import ReplicaState
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
 from antiphon.scheduling.prefix import PrefixIndex
@@ -143,6 +144,19 @@ class Replica:
         """Take what the replica says of itself; what we sent ourselves is counted already."""
         self._others = max(0, reported.running + reported.waiting - self.calls)
         self._reported_at = now
+
+    def state(self, now: float) -> ReplicaState:
+        """How it is, for operators."""
+        return ReplicaState(
+            self.info.name,
+            self.breaker.view(now).state,
+            self.calls,
+            int(self.limit.value),
+            round(self.tokens),
+            max(0.0, self.cooling_until - now),
+            self.first_token_in(1000.0),
+            self.speed.per_token(self.calls + 1),
+        )
 
     def take(self, out: Out) -> None:
         """A call went there."""

@@ -6,6 +6,7 @@ from math import inf
 from random import Random
 
 from antiphon.core.breaker import Breaker
+from antiphon.core.schedules import RouteState
 from antiphon.scheduling.choice import SAMPLE, Choice, Situation
 from antiphon.scheduling.fairness import TokenCounters, cost
 from antiphon.scheduling.fleet import Fleet, Out, Replica, ReplicaInfo, Reported
@@ -79,6 +80,10 @@ class Scheduler:
     def next_alarm(self) -> float:
         """When ``tick`` has something to do at the latest; infinite where nothing is due."""
         return self._alarms[0][0] if self._alarms else inf
+
+    def state(self, name: str, now: float) -> RouteState:
+        """How all is, for operators; ``name`` is the route's."""
+        return RouteState(name, len(self._queue), round(self._queue.work), tuple(each.state(now) for each in self.fleet.replicas))
 
     # -- events
 

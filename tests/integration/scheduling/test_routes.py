@@ -49,6 +49,21 @@ def ask(process: DataPlaneProcess, stream: bool = True, **headers: str) -> httpx
     return httpx2.post(f"{process.url}/v1/chat/completions", json=body, headers=named, timeout=20)
 
 
+def private(process: DataPlaneProcess, path: str) -> Any:
+    """What the worker tells on its private socket."""
+    socket = httpx2.HTTPTransport(uds=socket_path(process.run_dir, "worker-0"))
+    with httpx2.Client(transport=socket, base_url="http://worker") as client:
+        return client.get(path).json()
+
+
+def wait_waiting(process: DataPlaneProcess, server: MockUpstream, count: int) -> None:
+    """Until so many calls wait in the queue."""
+    deadline = time.monotonic() + 10
+    while private(process, "/stats")["in_flight"] - server.in_flight < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_calls_are_spread_over_the_providers_of_a_model(start: Start, servers: list[MockUpstream]) -> None:
     for server in servers:
         server.chat("hi", times=None)
@@ -211,11 +226,18 @@ def test_official_clients_stream_through_a_route(start: Start, servers: list[Moc
     assert usage is not None
 
 
-def wait_waiting(process: DataPlaneProcess, server: MockUpstream, count: int) -> None:
-    """Until so many calls wait in the queue."""
-    private = httpx2.HTTPTransport(uds=socket_path(process.run_dir, "worker-0"))
-    with httpx2.Client(transport=private, base_url="http://worker") as client:
-        deadline = time.monotonic() + 10
-        while client.get("/stats").json()["in_flight"] - server.in_flight < count:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+def test_a_scheduler_shows_how_it_is(start: Start, servers: list[MockUpstream]) -> None:
+    gate = Gate()
+    servers[0].script(gate, *HI, times=None)
+    process = start("policy: least-tokens, max_calls: 1, min_calls: 1", count=1)
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(ask, process)]
+        assert servers[0].wait_requests(1)
+        running.append(pool.submit(ask, process))
+        wait_waiting(process, servers[0], 1)
+        (route,) = private(process, "/schedules")["routes"]
+        gate.open()
+        assert {future.result(10).status_code for future in running} == {200}
+    (replica,) = route["replicas"]
+    assert (route["name"], route["waiting"]) == ("m", 1)
+    assert (replica["name"], replica["calls"], replica["limit"], replica["breaker"]) == ("server-0/m", 1, 1, "closed")

@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from antiphon.core.ports import RecordStore
-from antiphon.gateway.admin import calls, docs, metrics, processes
+from antiphon.gateway.admin import calls, docs, metrics, processes, routes
 from antiphon.gateway.admin.errors import HANDLERS
 from antiphon.gateway.admin.sources import ControlSources
 
@@ -31,7 +31,13 @@ class _SafeHeaders:
 def create_app(sources: ControlSources, records: RecordStore, *, patience: float = metrics.PATIENCE) -> Starlette:
     """The application that serves ``sources`` and ``records``; a process that is silent for ``patience`` seconds counts as down."""
     return Starlette(
-        routes=[*docs.routes(), *metrics.routes(sources, patience), *processes.routes(sources), *calls.routes(records)],
+        routes=[
+            *docs.routes(),
+            *metrics.routes(sources, patience),
+            *processes.routes(sources),
+            *routes.routes(sources),
+            *calls.routes(records),
+        ],
         middleware=[Middleware(_SafeHeaders)],
         exception_handlers=dict(HANDLERS),
     )

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from antiphon.core.ports import EngineStats
 from antiphon.core.processes import ServerState
+from antiphon.core.schedules import RouteStates
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
 
 
@@ -21,6 +22,9 @@ class ControlSources(Protocol):
 
     async def worker_stats(self, process: str) -> MetricsSnapshot:
         """What the worker of that name counted."""
+
+    async def route_states(self, process: str) -> RouteStates:
+        """How the routes are doing that the worker or the coordinator of that name schedules."""
 
     async def engine_stats(self, process: str) -> EngineReport:
         """The load of the engine host of that name."""

@@ -12,6 +12,7 @@ from antiphon import __version__
 from antiphon.core.errors import InternalError, UpstreamUnreachable
 from antiphon.core.events import CallFinished, EventBundle
 from antiphon.core.processes import ProcessState, ServerState
+from antiphon.core.schedules import RouteState, RouteStates
 from antiphon.core.types import Usage
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.page import Page
@@ -35,6 +36,7 @@ class FakeSources:
         self.view: ServerState | Exception = ServerState(1, 1, "127.0.0.1", 8080, 1.0, serving=True, processes=PROCESSES)
         self.workers = {"worker-0": MetricsSnapshot("a", in_flight=2), "worker-1": MetricsSnapshot("b", in_flight=3)}
         self.engines = {"engine-small": EngineReport(running=4, waiting=0, kv_cache_usage=0.5, generated_tokens=10)}
+        self.routes = {"worker-0": RouteStates((RouteState("m", 3, 900, ()),))}
         self.hanging: set[str] = set()
         self.asked: Counter[str] = Counter()
 
@@ -45,6 +47,9 @@ class FakeSources:
 
     async def worker_stats(self, process: str) -> MetricsSnapshot:
         return await self._answer(process, self.workers)
+
+    async def route_states(self, process: str) -> RouteStates:
+        return await self._answer(process, self.routes)
 
     async def engine_stats(self, process: str) -> EngineReport:
         return await self._answer(process, self.engines)
@@ -242,6 +247,18 @@ class TestPages:
         answer = client.get("/openapi.json")
         assert answer.headers["content-type"] == "application/json"
         assert json.loads(answer.text)["openapi"].startswith("3.1")
+
+
+class TestRoutes:
+    def test_the_worker_tells_them_where_it_is_alone(self, client):
+        (route,) = client.get("/admin/routes").json()["routes"]
+        assert (route["name"], route["waiting"]) == ("m", 3)
+
+    def test_the_coordinator_tells_them_where_there_is_one(self, client, sources):
+        coordinator = msgspec.structs.replace(PROCESSES[0], name="coordinator", role="coordinator")
+        sources.view = msgspec.structs.replace(sources.view, processes=(*PROCESSES, coordinator))
+        sources.routes["coordinator"] = RouteStates()
+        assert client.get("/admin/routes").json() == {"routes": []}
 
 
 class TestCalls:

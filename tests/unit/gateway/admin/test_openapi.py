@@ -67,6 +67,7 @@ def test_it_describes_every_public_endpoint():
         "GET /ready",
         "GET /metrics",
         "GET /admin/processes",
+        "GET /admin/routes",
         "GET /admin/calls",
     }
 

@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from antiphon.core.ports import Clock
+from antiphon.core.schedules import RouteStates
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.schedules import messages
 from antiphon.dispatch.coordinator.schedules.messages import ScheduleDecisions, ScheduleEvents
@@ -72,6 +73,11 @@ class ScheduleService:
         schedules = self._schedules.values()
         return ScheduleStats(len(schedules), sum(each.waiting for each in schedules), sum(len(each.owners) for each in schedules))
 
+    def states(self) -> RouteStates:
+        """How each route is doing."""
+        now = self._clock.monotonic()
+        return RouteStates(tuple(schedule.scheduler.state(schedule.name, now) for schedule in self._schedules.values()))
+
     def _schedule(self, definition: Definition, now: float) -> "_Schedule":
         key = definition.key
         schedule = self._schedules.get(key)
@@ -115,6 +121,7 @@ class _Schedule:
     """One scheduler, and whose its jobs are."""
 
     def __init__(self, definition: Definition, service: ScheduleService, now: float) -> None:
+        self.name = definition.name
         self.scheduler = definition.scheduler(now)
         self.owners: dict[int, tuple[_Worker, int]] = {}
         """Of each job: its worker, and the number of the schedule there."""

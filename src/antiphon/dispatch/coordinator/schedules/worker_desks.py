@@ -3,6 +3,7 @@
 from itertools import count
 
 from antiphon.core.ports import Clock
+from antiphon.core.schedules import RouteState, RouteStates
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.party import Link, Message
 from antiphon.dispatch.coordinator.schedules import messages
@@ -49,6 +50,10 @@ class WorkerDesks:
                 del self._desks[key], self._by_number[desk.number]
                 if self.linked:
                     self.tell(messages.Forgotten(desk.number))
+
+    def states(self) -> RouteStates:
+        """How each route is doing that is scheduled here."""
+        return RouteStates(tuple(desk.state() for desk in self._desks.values()))
 
     def tell(self, item: messages.Item) -> None:
         """Tell the coordinator, once what runs now is over."""
@@ -117,6 +122,10 @@ class _WorkerDesk:
     def busy(self) -> bool:
         """It has calls."""
         return bool(self._remote) or self._local.busy
+
+    def state(self) -> RouteState:
+        """How the route is doing, as far as it is scheduled here."""
+        return self._local.state(self.definition.name)
 
     def arrived(self, job: Job, waiter: Waiter) -> None:
         if not self._desks.linked:

@@ -7,6 +7,7 @@ import msgspec
 
 from antiphon import __version__
 from antiphon.core.processes import ServerState
+from antiphon.core.schedules import RouteStates
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
 from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, responses, retrieval
 from antiphon.gateway.anthropic.models import DEFAULT_LIMIT, MAX_LIMIT, AnthropicModel, AnthropicModels
@@ -81,6 +82,7 @@ TYPES = (
     answers.Health,
     answers.Ready,
     answers.ErrorAnswer,
+    RouteStates,
     ServerState,
     CallList,
 )
@@ -336,6 +338,9 @@ def _operation_paths() -> Json:
         },
         "/admin/processes": {
             "get": _look("processes", "State of the server's processes", "Operations") | _answers(_json("ServerState"), ADMIN)
+        },
+        "/admin/routes": {
+            "get": _look("routes", "Queues and replicas of the routes", "Operations") | _answers(_json("RouteStates"), ADMIN)
         },
         "/admin/calls": {
             "get": _look("calls", "The last calls, latest first", "Operations")

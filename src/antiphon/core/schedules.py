@@ -1,0 +1,40 @@
+"""How the scheduler of a route is doing, as operators see it."""
+
+import msgspec
+
+
+class ReplicaState(msgspec.Struct, frozen=True):
+    """One replica of a route."""
+
+    name: str
+    breaker: str
+    """``closed``, ``open`` or ``half_open``."""
+    calls: int
+    """Calls out there."""
+    limit: int
+    """Calls that it may have at once, now."""
+    tokens: int
+    """Tokens of the prompts and expected answers that are out."""
+    rests_for: float
+    """Seconds for which it asked to be left alone."""
+    first_token: float
+    """Seconds to the first token of a prompt of 1,000 tokens that came now, as far as its speed is known; 0 where it is not."""
+    per_token: float
+    """Seconds an output token takes with one call more than now, as far as known."""
+
+
+class RouteState(msgspec.Struct, frozen=True):
+    """One route."""
+
+    name: str
+    waiting: int
+    """Calls in the queue."""
+    waiting_tokens: int
+    """Tokens of these, an answer's counting twice, by estimate."""
+    replicas: tuple[ReplicaState, ...]
+
+
+class RouteStates(msgspec.Struct, frozen=True):
+    """All routes of one process."""
+
+    routes: tuple[RouteState, ...] = ()
