@@ -26,11 +26,12 @@ def draw(runs: Sequence[Series], title: str, file: Path) -> None:
         first_token.plot(minutes, _drawn(run.ttft_p50), color=colour, linewidth=0.9, linestyle=":")
         missed.plot(minutes, _smooth(run.missed), color=colour)
         busy.plot(minutes, _smooth(run.utilisation), color=colour)
+        busy.plot(minutes, _smooth(run.occupancy), color=colour, linewidth=0.9, linestyle=":")
     _tidy(waiting, "calls that wait")
-    _tidy(first_token, "time to first token\nP90, dotted P50")
+    _tidy(first_token, "time to first token\nP90, dotted: P50")
     first_token.set_yscale("log")
     first_token.yaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g} s"))
-    for axes, name in ((missed, "targets missed"), (busy, "utilisation")):
+    for axes, name in ((missed, "targets missed"), (busy, "utilisation\ndotted: places occupied")):
         _tidy(axes, name)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axes.set_ylim(-0.02, 1.02)

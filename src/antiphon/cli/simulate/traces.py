@@ -90,7 +90,7 @@ def _lines(path: Path, stream: IO[bytes]) -> Iterator[Line]:
             if text:
                 yield number, text
     except UnicodeDecodeError:
-        raise _wrong(path, number + 1, "it is not UTF-8 text", "name a trace, or save it as UTF-8") from None
+        raise _wrong(path, number, "it is not UTF-8 text", "name a trace, or save it as UTF-8") from None
     except (OSError, EOFError, zlib.error) as error:
         raise _wrong(path, number + 1, f"the file breaks off here ({error})", "fetch it again") from None
 

@@ -57,6 +57,8 @@ class Sample(msgspec.Struct, frozen=True, gc=False):
     """Calls in the scheduler's queue and in those of the replicas."""
     busy: float
     """Seconds that all replicas together have computed up to then."""
+    occupied: float
+    """Seconds of all sequences together in which they ran up to then."""
 
 
 def _no_clock() -> float:
@@ -128,7 +130,8 @@ class Run:
     def _sample(self) -> None:
         at = self._sampled
         waiting = self.scheduler.waiting + sum(replica.waiting for replica in self.replicas)
-        self.samples.append(Sample(at, waiting, sum(replica.busy(at) for replica in self.replicas)))
+        busy, occupied = (sum(seconds) for seconds in zip(*((each.busy(at), each.occupied(at)) for each in self.replicas), strict=True))
+        self.samples.append(Sample(at, waiting, busy, occupied))
         self._sampled += self._watch.every
 
     def _arrive(self, job_id: int) -> None:

@@ -172,7 +172,7 @@ class SimulatedReplica:
     def advance(self, now: float) -> list[Told]:
         """Let time pass until ``now`` and tell what happened meanwhile, in order."""
         told: list[Told] = []
-        while self._end <= now:
+        while self._steps and self._end <= now:
             self._pass(told)
             self._plan()
         self._now = max(self._now, now)

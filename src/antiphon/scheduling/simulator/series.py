@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
-from antiphon.scheduling.simulator.driver import Outcome, Run, Sample
+from antiphon.scheduling.simulator.driver import Outcome, Run
 from antiphon.scheduling.simulator.figures import percentile
 
 
@@ -20,6 +20,8 @@ class Series(msgspec.Struct, frozen=True):
     """Calls that waited at its end."""
     utilisation: tuple[float | None, ...]
     """Share of the replicas' time in which they computed."""
+    occupancy: tuple[float | None, ...]
+    """Share of the replicas' places in which a sequence ran."""
     ttft_p50: tuple[float | None, ...]
     """Seconds to the first token, of the calls that came in it."""
     ttft_p90: tuple[float | None, ...]
@@ -35,21 +37,19 @@ def series_of(run: Run, policy: str, every: float) -> Series:
         place = int(outcome.request.job.arrived / every)
         if place < len(came):
             came[place].append(outcome)
+    replicas, places = len(run.replicas), sum(replica.spec.max_running for replica in run.replicas)
     waits = [_waits(outcomes) for outcomes in came]
     return Series(
         policy=policy,
         every=every,
         at=tuple((before.at + after.at) / 2 for before, after in stretches),
         waiting=tuple(float(after.waiting) for _, after in stretches),
-        utilisation=tuple(_busy(before, after, len(run.replicas)) for before, after in stretches),
+        utilisation=tuple((after.busy - before.busy) / (replicas * every) for before, after in stretches),
+        occupancy=tuple((after.occupied - before.occupied) / (places * every) for before, after in stretches),
         ttft_p50=tuple(percentile(each, 50) for each in waits),
         ttft_p90=tuple(percentile(each, 90) for each in waits),
         missed=tuple(_missed(outcomes) for outcomes in came),
     )
-
-
-def _busy(before: Sample, after: Sample, replicas: int) -> float:
-    return (after.busy - before.busy) / (replicas * (after.at - before.at))
 
 
 def _waits(outcomes: Iterable[Outcome]) -> list[float]:
