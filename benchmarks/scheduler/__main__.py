@@ -62,8 +62,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="seeds of the replayed runs")
     options = parser.parse_args(arguments)
     print("microseconds of processor time for an event, all that it decides included")
-    for policy in dict.fromkeys(("fifo", "least-tokens", options.policy)):
-        taken = measure(policy, options.calls)
+    taken = [measure(policy, options.calls) for policy in dict.fromkeys(("fifo", options.policy))][-1]
     kept = taken <= PROMISE
     print(f"promise: <= {PROMISE:g} us with {QUEUED:,} calls that wait: {taken:.1f}, {'kept' if kept else 'NOT KEPT'}")
     if options.data is not None:

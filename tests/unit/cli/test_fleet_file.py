@@ -1,5 +1,6 @@
 """The file of the fleet: the shipped one is whole, and what is wrong with another is named with its line."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def test_every_figure_of_the_shipped_one_has_its_comment():
     lines = SHIPPED.read_text().splitlines()
     bare = [
         line
-        for before, line in zip(lines, lines[1:], strict=False)
+        for before, line in itertools.pairwise(lines)
         if ":" in line and line.rpartition(":")[2].strip() and not line.strip().startswith("#") and "#" not in before
     ]
     assert bare == ["  - count: 8", "      block_tokens: 512"]  # said by the lines around them

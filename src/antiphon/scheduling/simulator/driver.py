@@ -130,7 +130,9 @@ class Run:
     def _sample(self) -> None:
         at = self._sampled
         waiting = self.scheduler.waiting + sum(replica.waiting for replica in self.replicas)
-        busy, occupied = (sum(seconds) for seconds in zip(*((each.busy(at), each.occupied(at)) for each in self.replicas), strict=True))
+        busy, occupied = (
+            sum(seconds) for seconds in zip(*((each.busy(at), each.occupied(at)) for each in self.replicas), strict=True)
+        )
         self.samples.append(Sample(at, waiting, busy, occupied))
         self._sampled += self._watch.every
 
