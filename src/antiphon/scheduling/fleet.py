@@ -1,20 +1,24 @@
 """The replicas of one deployment, and the work that is out at each."""
 
 from collections.abc import Sequence
-from math import exp, inf, log
+from heapq import heappop, heappush
+from math import exp, inf
 
 import msgspec
 
 from antiphon.core.breaker import Breaker, BreakerPolicy
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
-from antiphon.scheduling.prefix import PrefixIndex
+from antiphon.scheduling.prefix import Holders, PrefixIndex
+from antiphon.scheduling.ring import Ring
 from antiphon.scheduling.speed import Speed
 
 METRICS_COUNT_FOR = 5.0
 """Seconds after which what a replica said of its load is believed no more."""
 PEAK_DECAY = 10.0
 """Seconds in which a peak of latency falls to 1/e."""
+FAILURE_SHARE = 0.2
+"""What a call counts for in the share of failed ones."""
 PENALTY = 10.0
 """Seconds that an error counts as, so that fast errors draw nobody."""
 
@@ -60,23 +64,62 @@ class Out(msgspec.Struct, gc=False):
     calls_at_first: int = 0
     trial: int = 0
     """Number of its trial, where the breaker was half open."""
+    judged: bool = False
+    """Its replica's breaker was told of it."""
     hedge: bool = False
+
+
+class CallSize:
+    """Tokens of a call as it usually is: what others' calls, of which only the number is known, are taken to be."""
+
+    __slots__ = ("output", "prompt", "uncached")
+
+    def __init__(self) -> None:
+        self.prompt = 0.0
+        self.uncached = 0.0
+        self.output = 0.0
+
+    def saw(self, prompt: float, uncached: float, output: float) -> None:
+        """One more call."""
+        share = 0.02 if self.prompt else 1.0
+        self.prompt += share * (prompt - self.prompt)
+        self.uncached += share * (uncached - self.uncached)
+        self.output += share * (output - self.output)
+
+
+class Shared:
+    """What the replicas of a fleet have in common."""
+
+    __slots__ = ("calls", "holders", "size", "typical")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        """Calls that are out."""
+        self.typical = Speed()
+        self.size = CallSize()
+        self.holders = Holders()
 
 
 class Replica:
     """One replica: what is out there, how fast it is, and whether it is well."""
 
-    def __init__(self, index: int, info: ReplicaInfo, typical: Speed, breaker: BreakerPolicy, now: float) -> None:
+    def __init__(self, index: int, info: ReplicaInfo, shared: Shared, breaker: BreakerPolicy, joined: float) -> None:
         self.index = index
         self.info = info
-        self.joined = now
-        self.speed = Speed(typical)
+        self.joined = joined
+        self.leaving = False
+        """It gets no more calls; those that it has go on."""
+        self.speed = Speed(shared.typical)
         self.limit = AdaptiveLimit(info.limits)
-        self.prefixes = PrefixIndex(info.cache_blocks)
+        self.prefixes = PrefixIndex(info.cache_blocks, shared.holders, index)
         self.breaker = Breaker()
         self.breaker_policy = breaker
         self.cooling_until = 0.0
         """It asked to be left alone until then (retry-after)."""
+        self.unreachable = 0
+        """Times in a row that it could not be reached at all."""
+        self.trips = 0
+        """Times that its breaker opened since it was last closed for good."""
         self.out: dict[int, Out] = {}
         self.prefill_tokens = 0.0
         """Uncached prompt tokens that are not prefilled yet."""
@@ -84,25 +127,41 @@ class Replica:
         """Tokens of the prompts and expected answers that are out."""
         self.served = 0.0
         """Calls sent there, divided by its weight: for taking turns."""
+        self._shared = shared
+        self._failures = 0.0
         self._peak = 0.0
-        self._peak_at = now
+        self._peak_at = joined
         self._others = 0
+        self._others_waiting = 0
         self._reported_at = -inf
 
     @property
     def calls(self) -> int:
-        """Calls out there."""
+        """Calls that we have out there."""
         return len(self.out)
 
-    @property
-    def ceiling(self) -> float:
-        """Calls that it may have at once, now."""
-        return self.limit.value
+    # -- how much is there
+
+    def others(self, now: float) -> float:
+        """Calls there that are not ours, as far as it told lately. What it told fades, so that nobody herds after stale numbers."""
+        return self._others * self._fresh(now) if self._others else 0.0
 
     def load(self, now: float) -> float:
-        """Calls there: ours, and others' as far as it told lately. What it told fades, so that nobody herds after stale numbers."""
-        age = now - self._reported_at
-        return self.calls + self._others * max(0.0, 1 - age / METRICS_COUNT_FOR)
+        """Calls there: ours, and others'."""
+        return len(self.out) + self.others(now)
+
+    def work(self, now: float) -> float:
+        """Tokens of prompts and expected answers there, ours and others'."""
+        return self.tokens + self.others(now) * (self._shared.size.prompt + self._shared.size.output)
+
+    def backlog(self, now: float) -> float:
+        """Uncached prompt tokens there that are not prefilled yet, ours and others'."""
+        if not self._others_waiting:
+            return self.prefill_tokens
+        return self.prefill_tokens + self._others_waiting * self._fresh(now) * self._shared.size.uncached
+
+    def _fresh(self, now: float) -> float:
+        return max(0.0, 1 - (now - self._reported_at) / METRICS_COUNT_FOR)
 
     def uncached(self, job: Job, block_tokens: int) -> float:
         """Tokens of the job's prompt that would have to be prefilled here."""
@@ -110,28 +169,39 @@ class Replica:
             return float(job.prompt_tokens)
         return max(1.0, job.prompt_tokens - self.prefixes.hits(job.blocks) * block_tokens)
 
-    def first_token_in(self, uncached: float) -> float:
+    def first_token_in(self, uncached: float, now: float) -> float:
         """Seconds to the first token of a call that came now."""
-        return self.speed.first_token(self.prefill_tokens + uncached)
+        return self.speed.first_token(self.backlog(now) + uncached)
 
-    def answer_in(self, uncached: float, output: float) -> float:
+    def answer_in(self, uncached: float, output: float, now: float) -> float:
         """Seconds to the whole answer of a call that came now."""
-        return self.speed.answer(self.prefill_tokens + uncached, output, self.calls + 1)
+        return self.speed.answer(self.backlog(now) + uncached, output, self.load(now) + 1)
 
-    def fits(self, job: Job, share: float, output: float) -> bool:
+    def fits(self, job: Job, share: float, output: float, now: float) -> bool:
         """Whether it may have one more call; ``share`` of its places are for this kind of call."""
         most = self.info.limits.max_tokens
-        if most and self.out and self.tokens + job.prompt_tokens + output > most:
+        if most and self.out and self.work(now) + job.prompt_tokens + output > most:
             return False
-        return self.calls < max(1.0, self.limit.value * share)
+        return self.load(now) < max(1.0, self.limit.value * share) or not self.out
+
+    # -- how it is
 
     def well(self, now: float) -> bool:
         """Whether calls should go there."""
-        return now >= self.cooling_until and self.breaker.view(now).state != "open"
+        return now >= self.cooling_until and self.breaker.admits(self.breaker_policy, now)
 
     def latency(self, now: float) -> float:
         """Seconds of its calls: peaks at once, and fading after (peak EWMA, of Twitter's Finagle)."""
         return self._peak * exp(-(now - self._peak_at) / PEAK_DECAY) if self._peak else 0.0
+
+    def failures(self, now: float) -> float:
+        """Share of its last calls that failed, 0..1; it fades, so that a replica is tried again."""
+        return self._failures * exp(-(now - self._peak_at) / PEAK_DECAY) if self._failures else 0.0
+
+    def disappointed(self, seconds: float, now: float) -> None:
+        """A call failed, or should have been further by now: that counts as if it had taken so long."""
+        self._failures += FAILURE_SHARE * (1 - self._failures)
+        self.felt(seconds, now)
 
     def felt(self, seconds: float, now: float) -> None:
         """A call took so long, or is booked as if it had."""
@@ -141,46 +211,58 @@ class Replica:
 
     def told(self, reported: Reported, now: float) -> None:
         """Take what the replica says of itself; what we sent ourselves is counted already."""
-        self._others = max(0, reported.running + reported.waiting - self.calls)
+        waiting = sum(1 for out in self.out.values() if not out.first_at)
+        self._others = max(0, reported.running + reported.waiting - len(self.out))
+        self._others_waiting = min(self._others, max(0, reported.waiting - waiting))
         self._reported_at = now
+
+    def forget_speed(self) -> None:
+        """What was learned of its speed counts no longer: it is sick, and afterwards it may be as quick as any."""
+        self.speed = Speed(self._shared.typical)
+
+    # -- what happens there
 
     def take(self, out: Out) -> None:
         """A call went there."""
         self.out[out.job.id] = out
+        self._shared.calls += 1
         self.prefill_tokens += out.uncached
         self.tokens += out.job.prompt_tokens + out.output
         self.served += 1 / self.info.weight
         self.prefixes.sent(out.job.blocks)
+        self._shared.size.saw(out.job.prompt_tokens, out.uncached, out.output)
 
     def first_token(self, out: Out, now: float) -> None:
         """A call's first token came."""
         out.first_at = now
-        out.calls_at_first = self.calls
+        out.calls_at_first = len(self.out)
+        self.unreachable = 0
         self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
-        seconds = now - out.sent
-        self.speed.saw_first_token(out.ahead, seconds)
+        self.speed.saw_first_token(out.ahead, now - out.sent)
 
     def finished(self, out: Out, output_tokens: int, now: float) -> None:
         """A call's answer is whole."""
         self.gone(out)
         self.felt(now - out.sent, now)
+        self._failures -= FAILURE_SHARE * self._failures
         if output_tokens > 1:
             seconds = (now - out.first_at) / (output_tokens - 1)
-            running = (out.calls_at_first + self.calls + 1) / 2
+            running = (out.calls_at_first + len(self.out) + 1) / 2
             self.speed.saw_tokens(running, seconds)
-            self.limit.saw(seconds, self.calls + 1)
+            self.limit.saw(seconds, len(self.out) + 1)
 
     def failed(self, out: Out, now: float) -> None:
         """A call failed there."""
         self.gone(out)
-        self.felt(max(now - out.sent, PENALTY), now)
+        self.disappointed(max(now - out.sent, PENALTY), now)
 
     def gone(self, out: Out) -> None:
         """A call is not there any more."""
         if self.out.pop(out.job.id, None) is None:
             return
+        self._shared.calls -= 1
         if not out.first_at:
-            self.prefill_tokens -= out.uncached
+            self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
         self.tokens -= out.job.prompt_tokens + out.output
         if not self.out:
             self.prefill_tokens = self.tokens = 0.0
@@ -189,24 +271,161 @@ class Replica:
 def distance(job: Job, replica: Replica, home: tuple[str, str, str]) -> int:
     """How far a replica is: 0 the same host, 1 the same rack, 2 the same region, 3 elsewhere. ``home`` is our own place."""
     host, rack, region = home
-    if host and replica.info.host == host:
+    info = replica.info
+    if host and info.host == host:
         return 0
-    if rack and replica.info.rack == rack:
+    if rack and info.rack == rack:
         return 1
-    return 2 if replica.info.region == (job.region or region) else 3
+    wanted = job.region or region
+    return 2 if wanted and info.region == wanted else 3
 
 
-def by_size(fraction: float) -> float:
-    """A fraction above zero, on a scale on which each halving counts the same, 0..1."""
-    return max(0.0, min(1.0, 1 + log(max(fraction, 1e-9)) / log(1024)))
+class Members:
+    """Replicas by number, of which some are looked at: adding, removing and each look take the same time however many there are."""
+
+    __slots__ = ("_order", "_places")
+
+    def __init__(self) -> None:
+        self._order: list[int] = []
+        self._places: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._places
+
+    def put(self, index: int, there: bool) -> None:
+        """Let it be a member, or not."""
+        place = self._places.get(index, -1)
+        if there and place < 0:
+            self._places[index] = len(self._order)
+            self._order.append(index)
+        elif not there and place >= 0:
+            last = self._order.pop()
+            del self._places[index]
+            if last != index:
+                self._order[place] = last
+                self._places[last] = place
+
+    def some(self, most: int, chance: float) -> list[int]:
+        """All of them, or ``most`` neighbours from a place that ``chance`` (0..1) says."""
+        order = self._order
+        count = len(order)
+        if count <= most:
+            return list(order)
+        start = int(chance * count)
+        return [order[(start + step) % count] for step in range(most)]
 
 
 class Fleet:
-    """All replicas of one deployment."""
+    """All replicas of one deployment. Who may be asked is kept up to date by ``refresh``, so that nobody has to look at all of them."""
 
-    def __init__(self, infos: Sequence[ReplicaInfo], breaker: BreakerPolicy, now: float) -> None:
-        self.typical = Speed()
-        self.replicas = [Replica(index, info, self.typical, breaker, now) for index, info in enumerate(infos)]
+    def __init__(self, breaker: BreakerPolicy, *, backlog: float, panic: float) -> None:
+        self.shared = Shared()
+        self.replicas: list[Replica] = []
+        """By number. The place of one that has left is given to another later."""
+        self.ring = Ring()
+        self.usable = Members()
+        """Those that may be asked at all."""
+        self.open = Members()
+        """Those of them that have room."""
+        self.breaker = breaker
+        self.backlog = backlog
+        self.panic_below = panic
+        self.mean_weight = 1.0
+        self._count = 0
+        self._sick: set[int] = set()
+        self._recoveries: list[tuple[float, int]] = []
 
     def __len__(self) -> int:
-        return len(self.replicas)
+        """Replicas that have not left."""
+        return self._count
+
+    @property
+    def calls(self) -> int:
+        """Calls that are out at all of them."""
+        return self.shared.calls
+
+    @property
+    def typical(self) -> Speed:
+        """How fast a replica is on average."""
+        return self.shared.typical
+
+    @property
+    def panic(self) -> bool:
+        """Whether so many are sick that all of them count as well. The only replica of a fleet has none to give way to."""
+        return self._count > 1 and self._count - len(self._sick) < self.panic_below * self._count
+
+    # -- who is there
+
+    def set(self, infos: Sequence[ReplicaInfo], now: float, *, fresh: bool) -> None:
+        """Make these the replicas, told apart by name. Those that stay keep what is known of them; ``fresh`` ones start slowly."""
+        known = {replica.info.name: replica for replica in self.replicas if not replica.leaving}
+        wanted = {info.name for info in infos}
+        for name, replica in known.items():
+            if name not in wanted:
+                replica.leaving = True
+                replica.prefixes.clear()
+        turn = min((replica.served for replica in known.values() if not replica.leaving), default=0.0)
+        for info in infos:
+            there = known.get(info.name)
+            if there is not None:
+                there.info = info
+                there.limit.settings = info.limits
+                there.prefixes.resize(info.cache_blocks)
+                there.breaker_policy = self.breaker
+                continue
+            index = next((old.index for old in self.replicas if old.leaving and not old.out), len(self.replicas))
+            replica = Replica(index, info, self.shared, self.breaker, now if fresh else -inf)
+            replica.served = turn
+            self.replicas[index : index + 1] = [replica]
+        members = {replica.index: replica.info.name for replica in self.replicas if not replica.leaving}
+        self._count = len(members)
+        self.mean_weight = sum(self.replicas[index].info.weight for index in members) / max(1, self._count)
+        self._sick &= members.keys()
+        self.ring.set(members)
+        for replica in self.replicas:
+            self.refresh(replica, now)
+
+    # -- who may be asked
+
+    def refresh(self, replica: Replica, now: float) -> None:
+        """Something happened at a replica: look anew whether it may be asked."""
+        before = self.panic
+        if replica.leaving or replica.breaker.admits(replica.breaker_policy, now):
+            self._sick.discard(replica.index)
+        else:
+            self._sick.add(replica.index)
+        if self.panic != before:
+            for each in self.replicas:
+                self._place(each, now)
+        else:
+            self._place(replica, now)
+
+    def _place(self, replica: Replica, now: float) -> None:
+        index = replica.index
+        usable = not replica.leaving and now >= replica.cooling_until and (index not in self._sick or self.panic)
+        self.usable.put(index, usable)
+        self.open.put(index, usable and self._has_room(replica, now))
+
+    def _has_room(self, replica: Replica, now: float) -> bool:
+        if not replica.out:
+            return True
+        return replica.load(now) < replica.limit.value and replica.speed.first_token(replica.backlog(now)) < self.backlog
+
+    def recovers(self, replica: Replica, at: float) -> None:
+        """A replica may be asked again at that moment."""
+        heappush(self._recoveries, (at, replica.index))
+
+    def next_recovery(self) -> float:
+        """When the next one may be asked again; infinite where none is to be waited for."""
+        return self._recoveries[0][0] if self._recoveries else inf
+
+    def recover(self, now: float) -> None:
+        """Look anew at those whose moment has come."""
+        while self._recoveries and self._recoveries[0][0] <= now:
+            replica = self.replicas[heappop(self._recoveries)[1]]
+            if replica.breaker.view(now).state == "half_open":
+                replica.forget_speed()
+            self.refresh(replica, now)

@@ -15,7 +15,7 @@ class Waits:
     """Times to the first token, by the size of the prompt."""
 
     def __init__(self, quantile: float) -> None:
-        self._quantile = quantile
+        self.quantile = quantile
         self._sizes: dict[int, _Histogram] = {}
 
     def saw(self, uncached_tokens: float, seconds: float) -> None:
@@ -29,7 +29,7 @@ class Waits:
     def unusual(self, uncached_tokens: float) -> float:
         """Seconds after which such a call has waited longer than ``quantile`` of its like; infinite where too few are known."""
         histogram = self._sizes.get(int(uncached_tokens).bit_length())
-        return histogram.quantile(self._quantile) if histogram is not None else inf
+        return histogram.quantile(self.quantile) if histogram is not None else inf
 
 
 class _Histogram:

@@ -32,6 +32,12 @@ class Budget:
         self._most = max(reserve, 100.0 * share)
         self._tokens = reserve
 
+    def change(self, share: float, reserve: float) -> None:
+        """Other bounds from now on."""
+        self._share = share
+        self._most = max(reserve, 100.0 * share)
+        self._tokens = min(self._tokens, self._most)
+
     def earn(self) -> None:
         """A call came."""
         self._tokens = min(self._most, self._tokens + self._share)

@@ -1,14 +1,15 @@
 """The scheduler of one deployment: events come in, decisions come out. It knows no clock, no socket and no thread."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import inf
 from random import Random
 
-from antiphon.core.breaker import Breaker
-from antiphon.scheduling.choice import SAMPLE, Choice, Situation
+from antiphon.core.breaker import BreakerView
+from antiphon.scheduling.choice import Choice, Discipline, Situation
 from antiphon.scheduling.fairness import TokenCounters, cost
 from antiphon.scheduling.fleet import Fleet, Out, Replica, ReplicaInfo, Reported
+from antiphon.scheduling.health import Health
 from antiphon.scheduling.hedging import Waits
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
 from antiphon.scheduling.lengths import Lengths
@@ -17,17 +18,21 @@ from antiphon.scheduling.settings import SchedulerSettings
 from antiphon.scheduling.speed import Drain
 from antiphon.scheduling.waiting import ArrivalQueue, WaitingQueue
 
+AGAIN_AT_ONCE = 16
+"""Calls to be tried again that are looked at before the queue is."""
+
 
 class _Entry:
     """What the scheduler holds of a job from its arrival to its end."""
 
-    __slots__ = ("began", "charged", "job", "output", "replicas", "tried")
+    __slots__ = ("began", "charged", "job", "output", "replicas", "tried", "wait_until")
 
     def __init__(self, job: Job, output: float) -> None:
         self.job = job
         self.output = output
         self.charged = 0.0
         self.began = False
+        self.wait_until = inf
         self.replicas: list[int] = []
         """Where it is now."""
         self.tried: list[int] = []
@@ -35,7 +40,10 @@ class _Entry:
 
 
 class Scheduler:
-    """Decides for one deployment. Every method takes the time, in seconds of one monotonic clock, and gives back what to do now."""
+    """Decides for one deployment. Every method takes the time, in seconds of one monotonic clock, and gives back what to do now.
+
+    Events that come late, twice, or of calls that it does not know change nothing.
+    """
 
     def __init__(
         self,
@@ -45,17 +53,20 @@ class Scheduler:
         *,
         seed: int = 0,
         now: float = 0.0,
+        stopwatch: Callable[[], float] | None = None,
     ) -> None:
         self._settings = settings
         self._rng = Random(seed)  # noqa: S311 - a decision can be replayed, and guards nothing
-        self._choice = Choice(policy, self._rng)
-        self._discipline = self._choice.queue
-        self.fleet = Fleet(replicas, settings.breaker, now)
-        self._counters = TokenCounters()
-        queue = settings.queue
-        self._queue: WaitingQueue | ArrivalQueue = (
-            ArrivalQueue() if self._discipline == "fifo" else WaitingQueue(self._counters, queue.floors, queue.patience)
-        )
+        self._stopwatch = stopwatch
+        self.fleet = Fleet(settings.breaker, backlog=settings.queue.backlog, panic=settings.panic)
+        self._health = Health(self.fleet, settings.health)
+        self.tenants = TokenCounters()
+        self._policy = tuple(policy)
+        self.choice = self._chosen_by(policy)
+        self._discipline: Discipline = self.choice.queue
+        self._queue = self._new_queue()
+        self._again: dict[int, _Entry] = {}
+        """Calls that failed somewhere and wait for another replica, before all others."""
         self._lengths = Lengths()
         self._drain = Drain()
         self._entries: dict[int, _Entry] = {}
@@ -63,14 +74,19 @@ class Scheduler:
         self._hedges = Budget(settings.retries.hedge_budget, 0.0)
         self._waits = Waits(settings.retries.hedge_quantile)
         self._alarms: list[tuple[float, int, str]] = []
-        self._trials = 0
+        self.fleet.set(replicas, now, fresh=False)
 
     # -- what is known
 
     @property
     def waiting(self) -> int:
-        """Jobs in the queue."""
-        return len(self._queue)
+        """Jobs that wait for a replica."""
+        return len(self._queue) + len(self._again)
+
+    @property
+    def running(self) -> int:
+        """Jobs that are at a replica."""
+        return len(self._entries) - self.waiting
 
     def expected_wait(self, job: Job) -> float:
         """Seconds that the job would wait if it came now."""
@@ -78,45 +94,55 @@ class Scheduler:
 
     def next_alarm(self) -> float:
         """When ``tick`` has something to do at the latest; infinite where nothing is due."""
-        return self._alarms[0][0] if self._alarms else inf
+        while self._alarms and self._alarms[0][1] not in self._entries:
+            heappop(self._alarms)
+        return min(self._alarms[0][0] if self._alarms else inf, self.fleet.next_recovery())
 
     # -- events
 
     def arrived(self, job: Job, now: float) -> list[Decision]:
         """A call came."""
         decisions: list[Decision] = []
+        if job.id in self._entries:
+            return decisions
         self._retries.earn()
         self._hedges.earn()
         entry = _Entry(job, self._expected_output(job, now))
-        if self._discipline == "none":
-            self._entries[job.id] = entry
-            self._counters.came(job.tenant)
-            if not self._send_anywhere(entry, now, decisions):
-                self._refuse(entry, "no_replica", now, decisions)
-            return decisions
         refusal = self._refusal_at_entry(entry, now, decisions)
         if refusal:
-            decisions.append(Refuse(job, refusal, self._retry_after(job)))
+            decisions.append(Refuse(job, refusal, self._retry_after(job, now)))
             return decisions
         self._entries[job.id] = entry
-        self._counters.came(job.tenant)
-        self._enqueue(entry, now)
-        self._pump(now, decisions)
+        self.tenants.came(job.tenant)
+        if self._discipline == "none":
+            self._send_anywhere(entry, now, decisions)
+        else:
+            self._enqueue(entry)
+            self._pump(now, decisions)
         return decisions
 
-    def first_token(self, job_id: int, replica: int, now: float) -> list[Decision]:
-        """A replica has begun to answer. Others that were asked are told to stop."""
+    def first_token(self, job_id: int, replica: int, now: float, *, cached_tokens: int = -1) -> list[Decision]:
+        """A replica has begun to answer; of the prompt it had ``cached_tokens`` in its cache, where it says so.
+
+        Others that were asked are told to stop.
+        """
         decisions: list[Decision] = []
         entry = self._entries.get(job_id)
         if entry is None or replica not in entry.replicas:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
+        if out.first_at:
+            return decisions
+        self._health.first_token(where, out, now)
         where.first_token(out, now)
+        if cached_tokens >= 0:
+            where.prefixes.lacks(entry.job.blocks, cached_tokens // self._settings.block_tokens)
         self._waits.saw(out.uncached, now - out.sent)
         entry.began = True
         for other in [index for index in entry.replicas if index != replica]:
             self._withdraw(entry, other, now, decisions)
+        self.fleet.refresh(where, now)
         self._pump(now, decisions)
         return decisions
 
@@ -131,7 +157,8 @@ class Scheduler:
         if not out.first_at:
             decisions += self.first_token(job_id, replica, now)
         where.finished(out, output_tokens, now)
-        self._verdict(where, out, True, now)
+        self._health.finished(where, out, output_tokens, now)
+        self.fleet.refresh(where, now)
         self._lengths.learn(entry.job.tenant, output_tokens)
         self._correct(entry, cost(out.uncached, output_tokens))
         self._over(entry)
@@ -139,10 +166,19 @@ class Scheduler:
         return decisions
 
     def failed(
-        self, job_id: int, replica: int, now: float, *, retryable: bool = True, blame: bool = True, retry_after: float = 0.0
+        self,
+        job_id: int,
+        replica: int,
+        now: float,
+        *,
+        retryable: bool = True,
+        blame: bool = True,
+        unreachable: bool = False,
+        retry_after: float = 0.0,
     ) -> list[Decision]:
-        """A replica has failed a call. ``blame``: that speaks against it; ``retry_after``: seconds that it wants to rest.
+        """A replica has failed a call.
 
+        ``blame``: that speaks against it; ``unreachable``: no connection came about; ``retry_after``: seconds that it wants to rest.
         The call goes to another replica where it may; else it is refused with reason ``failed``, and its caller hears what the
         replica said.
         """
@@ -152,15 +188,16 @@ class Scheduler:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
-        if retry_after > 0:
-            where.cooling_until = max(where.cooling_until, now + retry_after)
-            heappush(self._alarms, (where.cooling_until, 0, "well"))
         if blame:
             where.failed(out, now)
-            self._verdict(where, out, False, now)
+            self._health.failed(where, out, now, unreachable=unreachable)
         else:
             where.gone(out)
-            self._verdict(where, out, None, now)
+            self._health.says_nothing(where, out, now)
+        if retry_after > 0:
+            where.felt(retry_after, now)
+            self._health.cools(where, retry_after, now)
+        self.fleet.refresh(where, now)
         entry.replicas.remove(replica)
         entry.tried.append(replica)
         if not entry.replicas:
@@ -177,29 +214,91 @@ class Scheduler:
         self._queue.remove(job_id)
         for replica in list(entry.replicas):
             self._withdraw(entry, replica, now, decisions)
+        if not entry.began and entry.charged:
+            self._correct(entry, 0.0)
         self._over(entry)
         self._pump(now, decisions)
         return decisions
 
     def metrics(self, replica: int, reported: Reported, now: float) -> list[Decision]:
         """A replica told its load."""
-        self.fleet.replicas[replica].told(reported, now)
-        return []
+        decisions: list[Decision] = []
+        where = self.fleet.replicas[replica]
+        where.told(reported, now)
+        self.fleet.refresh(where, now)
+        self._pump(now, decisions)
+        return decisions
+
+    def health(self, replica: int, view: BreakerView, now: float) -> list[Decision]:
+        """Somebody else, who sees other calls of the same replica, knows how its breaker stands."""
+        decisions: list[Decision] = []
+        where = self.fleet.replicas[replica]
+        where.breaker.restore(view)
+        if view.state == "open":
+            self.fleet.recovers(where, view.until)
+        self.fleet.refresh(where, now)
+        self._pump(now, decisions)
+        return decisions
 
     def tick(self, now: float) -> list[Decision]:
-        """Time has passed: waits that are over, hedges that are due, replicas that are well again."""
+        """Time has passed: waits that are over, hedges that are due, replicas that are late or well again."""
         decisions: list[Decision] = []
+        self.fleet.recover(now)
         while self._alarms and self._alarms[0][0] <= now:
             _, job_id, what = heappop(self._alarms)
             entry = self._entries.get(job_id)
-            if what == "wait" and entry is not None and self._queue.remove(job_id) is not None:
-                self._refuse(entry, "waited", now, decisions)
-            elif what == "hedge" and entry is not None:
+            if entry is None:
+                continue
+            if what == "wait":
+                self._end_wait(entry, now, decisions)
+            elif what == "hedge":
                 self._hedge(entry, now, decisions)
+            else:
+                self._find_late(entry, now)
+        self._pump(now, decisions)
+        return decisions
+
+    def reconfigure(
+        self, replicas: Sequence[ReplicaInfo], policy: Sequence[tuple[str, float]], settings: SchedulerSettings, now: float
+    ) -> list[Decision]:
+        """Take other replicas, told apart by name, another policy and other settings. Calls under way go on, also where a replica leaves."""
+        decisions: list[Decision] = []
+        fleet, retries = self.fleet, settings.retries
+        fleet.breaker, fleet.backlog, fleet.panic_below = settings.breaker, settings.queue.backlog, settings.panic
+        fleet.set(replicas, now, fresh=True)
+        self._health.settings = settings.health
+        self._retries.change(retries.budget, retries.reserve)
+        self._hedges.change(retries.hedge_budget, 0.0)
+        self._waits.quantile = retries.hedge_quantile
+        requeue = settings.queue != self._settings.queue or tuple(policy) != self._policy
+        self._settings = settings
+        if tuple(policy) != self._policy:
+            self._policy = tuple(policy)
+            self.choice = self._chosen_by(policy)
+            self._discipline = self.choice.queue
+        if requeue:
+            self._requeue(now, decisions)
         self._pump(now, decisions)
         return decisions
 
     # -- the queue
+
+    def _chosen_by(self, policy: Sequence[tuple[str, float]]) -> Choice:
+        return Choice(policy, self._rng) if self._stopwatch is None else Choice(policy, self._rng, self._stopwatch)
+
+    def _new_queue(self) -> WaitingQueue | ArrivalQueue:
+        queue = self._settings.queue
+        return ArrivalQueue() if self._discipline == "fifo" else WaitingQueue(self.tenants, queue.floors, queue.patience)
+
+    def _requeue(self, now: float, decisions: list[Decision]) -> None:
+        """Whoever waits now waits by the new rules."""
+        before, self._queue = self._queue, self._new_queue()
+        for waiting in before.everybody():
+            entry = self._entries[waiting.job.id]
+            if self._discipline == "none":
+                self._send_anywhere(entry, now, decisions)
+            else:
+                self._enqueue(entry)
 
     def _expected_output(self, job: Job, now: float) -> float:
         """Answer tokens: like those before, and no more than would be in time at an idle replica."""
@@ -214,24 +313,29 @@ class Scheduler:
 
     def _refusal_at_entry(self, entry: _Entry, now: float, decisions: list[Decision]) -> str:
         """Why the job is refused before it waits; empty where it may."""
-        if self._discipline != "deadline":
-            return "" if self._make_room(entry.job, now, decisions) else "queue_full"
         job, settings = entry.job, self._settings.queue
-        if not self._queue:
+        if not self.fleet.usable and (self._discipline == "none" or self.fleet.next_recovery() - now > settings.cooling_wait):
+            return "no_replica"
+        if self._discipline == "deadline" and self._queue:
+            wait = self.expected_wait(job)
+            if now + wait + self._quickest(entry) > job.deadline or now + wait > job.first_token_due:
+                return "late"
+            if wait > settings.max_wait[job.tier]:
+                return "waited"
+            if job.sheddable and job.tier and self._sheds(entry, wait / settings.max_wait[job.tier]):
+                return "shed"
+        if self._discipline == "none" or len(self._queue) < max(1, settings.max_waiting):
             return ""
-        wait = self.expected_wait(job)
-        if now + wait + self._quickest(entry) > job.deadline or now + wait > job.first_token_due:
-            return "late"
-        if wait > settings.max_wait[job.tier]:
-            return "waited"
-        if job.sheddable and job.tier and self._sheds(entry, wait / settings.max_wait[job.tier]):
-            return "shed"
         return "" if self._make_room(job, now, decisions) else "queue_full"
 
     def _make_room(self, job: Job, now: float, decisions: list[Decision]) -> bool:
-        """A place in the queue, taken from the last call of a lower tier where it is full."""
-        del decisions, now
-        return len(self._queue) < max(1, self._settings.queue.max_waiting) or not self._queue
+        """A place in a full queue, taken from whoever should give way first. Nothing that a replica has begun is ever taken back."""
+        waiting = self._queue.gives_way(job)
+        if waiting is None:
+            return False
+        self._queue.remove(waiting.job.id)
+        self._refuse(self._entries[waiting.job.id], "queue_full", now, decisions)
+        return True
 
     def _sheds(self, entry: _Entry, pressure: float) -> bool:
         """Refuse by chance: the longer the wait, and the more work the call is, the likelier."""
@@ -243,14 +347,27 @@ class Scheduler:
         size = cost(entry.job.prompt_tokens, entry.output) / max(1.0, mean)
         return self._rng.random() < min(1.0, chance * size)
 
-    def _enqueue(self, entry: _Entry, now: float) -> None:
+    def _enqueue(self, entry: _Entry) -> None:
         job = entry.job
         self._queue.push(job, cost(job.prompt_tokens, entry.output))
-        heappush(self._alarms, (job.arrived + self._settings.queue.max_wait[job.tier], job.id, "wait"))
+        self._wait_at_most(entry, job.arrived)
+
+    def _wait_at_most(self, entry: _Entry, since: float) -> None:
+        entry.wait_until = since + self._settings.queue.max_wait[entry.job.tier]
+        heappush(self._alarms, (entry.wait_until, entry.job.id, "wait"))
+
+    def _end_wait(self, entry: _Entry, now: float, decisions: list[Decision]) -> None:
+        """Refuse a call that has waited for as long as it may; one that is at a replica goes on."""
+        if entry.replicas or now < entry.wait_until:
+            return
+        self._queue.remove(entry.job.id)
+        self._refuse(entry, "failed" if entry.tried else "waited", now, decisions)
 
     def _pump(self, now: float, decisions: list[Decision]) -> None:
         """Send what can be sent, and refuse what can no longer be in time."""
-        while True:
+        if self._again:
+            self._send_again(now, decisions)
+        while self.fleet.open:
             waiting = self._queue.head(now)
             if waiting is None:
                 return
@@ -278,124 +395,144 @@ class Scheduler:
         prompt = 0.0 if entry.job.blocks else float(entry.job.prompt_tokens)
         return self.fleet.typical.answer(prompt, entry.output, 1.0)
 
-    def _retry_after(self, job: Job) -> float:
+    def _retry_after(self, job: Job, now: float) -> float:
+        """Seconds after which asking again may help: until a replica may be asked, or until what waits before has been served."""
+        if not self.fleet.usable:
+            recovery = self.fleet.next_recovery()
+            return max(0.0, recovery - now) if recovery < inf else 1.0
         return max(1.0, self._drain.seconds(self._queue.work_before(job)))
 
     # -- replicas
 
+    def _situation(self, entry: _Entry, now: float) -> Situation:
+        job = entry.job
+        due = job.first_token_due if job.first_token_due < inf else job.deadline
+        return Situation(now, self.fleet, self._settings.block_tokens, entry.output, due - now)
+
     def _open_to(self, entry: _Entry, now: float) -> Sequence[Replica]:
         """Replicas that can take the job now."""
-        settings, job = self._settings, entry.job
-        share = 1.0 - settings.queue.headroom[job.tier]
-        replicas = self._choice.sample(self._well(now))
+        job = entry.job
+        share = 1.0 - self._settings.queue.headroom[job.tier]
         return [
             replica
-            for replica in replicas
-            if replica.fits(job, share, entry.output)
+            for replica in self.choice.candidates(job, self.fleet.open, self._situation(entry, now))
+            if replica.fits(job, share, entry.output, now)
             and replica.index not in entry.tried
             and replica.index not in entry.replicas
-            and (not replica.calls or replica.speed.first_token(replica.prefill_tokens) < settings.queue.backlog)
+            and self._lets_start(replica, now)
         ]
 
-    def _well(self, now: float) -> Sequence[Replica]:
-        replicas = self.fleet.replicas
-        if len(replicas) > SAMPLE:
-            replicas = self._rng.sample(replicas, SAMPLE)
-        well = [replica for replica in replicas if replica.well(now)]
-        return well if len(well) >= self._settings.panic * len(replicas) and well else replicas
+    def _lets_start(self, replica: Replica, now: float) -> bool:
+        """Whether a replica that joined lately is looked at: the longer it is there, the likelier."""
+        slowly, age = self._settings.slow_start, now - replica.joined
+        return age >= slowly or not replica.out or self._rng.random() * slowly < age
 
-    def _send_anywhere(self, entry: _Entry, now: float, decisions: list[Decision]) -> bool:
-        """Send a job at once, whatever waits at the replicas."""
-        where = [replica for replica in self._well(now) if replica.index not in entry.tried]
+    def _send_anywhere(self, entry: _Entry, now: float, decisions: list[Decision]) -> None:
+        """Send a job at once, whatever waits at the replicas, or refuse it."""
+        found = self.choice.candidates(entry.job, self.fleet.usable, self._situation(entry, now))
+        found = [replica for replica in found if replica.index not in entry.tried]
+        where = [replica for replica in found if self._lets_start(replica, now)] or found
         if where:
             self._send(entry, where, now, decisions)
-        return bool(where)
+        else:
+            self._refuse(entry, "failed" if entry.tried else "no_replica", now, decisions)
 
     def _send(self, entry: _Entry, where: Sequence[Replica], now: float, decisions: list[Decision], *, hedge: bool = False) -> None:
-        job, settings = entry.job, self._settings
-        due = job.first_token_due if job.first_token_due < inf else job.deadline
-        situation = Situation(now, settings.block_tokens, entry.output, due - now)
-        replica, scores = self._choice.pick(job, where, situation)
-        uncached = replica.uncached(job, settings.block_tokens)
-        out = Out(job, now, uncached, replica.prefill_tokens + uncached, entry.output, replica.calls, hedge=hedge)
-        self._take_trial(replica, out, now)
+        job = entry.job
+        replica, scores = self.choice.pick(job, where, self._situation(entry, now))
+        uncached = replica.uncached(job, self._settings.block_tokens)
+        out = Out(job, now, uncached, replica.backlog(now) + uncached, entry.output, replica.calls, hedge=hedge)
+        self._health.begins(replica, out, now)
         replica.take(out)
+        self.fleet.refresh(replica, now)
         entry.replicas.append(replica.index)
         if not hedge:
             self._drain.sent(job.prompt_tokens, entry.output, now, waiting=bool(self._queue))
             self._charge(entry, cost(uncached, entry.output))
-            self._plan_hedge(job, uncached, now)
+        self._set_alarms(replica, out, now)
         decisions.append(Dispatch(job, replica.index, scores, hedge))
 
-    def _take_trial(self, replica: Replica, out: Out, now: float) -> None:
-        breaker: Breaker = replica.breaker
-        if breaker.view(now).state == "half_open":
-            self._trials += 1
-            if breaker.acquire(replica.breaker_policy, self._trials, now):
-                out.trial = self._trials
+    def _set_alarms(self, replica: Replica, out: Out, now: float) -> None:
+        patience = self._health.patience(replica, out)
+        if patience < inf:
+            heappush(self._alarms, (now + patience, out.job.id, "late"))
+        if not out.hedge and self._settings.retries.hedge_budget and len(self.fleet) > 1:
+            unusual = self._waits.unusual(out.uncached)
+            if unusual < inf:
+                heappush(self._alarms, (now + unusual, out.job.id, "hedge"))
 
-    def _verdict(self, replica: Replica, out: Out, ok: bool | None, now: float) -> None:
-        policy = replica.breaker_policy
-        if out.trial:
-            replica.breaker.conclude(policy, out.trial, ok, now)
-        elif ok is not None:
-            replica.breaker.count(policy, int(ok), int(not ok), now)
-        if replica.breaker.view(now).state == "open":
-            heappush(self._alarms, (replica.breaker.view(now).until, 0, "well"))
+    def _find_late(self, entry: _Entry, now: float) -> None:
+        """A first token should have come by now: where it has not, that speaks against the replica."""
+        for index in entry.replicas:
+            replica = self.fleet.replicas[index]
+            out = replica.out[entry.job.id]
+            if not out.first_at and not out.judged and now - out.sent >= self._health.patience(replica, out) - 1e-9:
+                self._health.late(replica, out, now)
+                self.fleet.refresh(replica, now)
 
     def _withdraw(self, entry: _Entry, replica: int, now: float, decisions: list[Decision]) -> None:
         where = self.fleet.replicas[replica]
         out = where.out[entry.job.id]
         where.gone(out)
-        self._verdict(where, out, None, now)
+        self._health.says_nothing(where, out, now)
+        self.fleet.refresh(where, now)
         entry.replicas.remove(replica)
         decisions.append(Withdraw(entry.job, replica))
 
     # -- trying twice
 
     def _try_again(self, entry: _Entry, may: bool, now: float, decisions: list[Decision]) -> None:
+        """Let a call that failed wait for another replica, before all that wait; refuse it where that makes no sense."""
         settings = self._settings.retries
-        others = len(entry.tried) < min(settings.attempts, len(self.fleet))
-        if not (may and others and now < entry.job.deadline and self._retries.spend()):
+        others = len(entry.tried) < settings.attempts and any(
+            index not in entry.tried for index in self.fleet.usable.some(settings.attempts, 0.0)
+        )
+        if not (may and others and not self._late(entry, now) and self._retries.spend()):
             self._refuse(entry, "failed", now, decisions)
-        elif self._discipline != "none":
-            self._queue.push(entry.job, cost(entry.job.prompt_tokens, entry.output))
-        elif not self._send_anywhere(entry, now, decisions):
-            self._refuse(entry, "failed", now, decisions)
+        elif self._discipline == "none":
+            self._send_anywhere(entry, now, decisions)
+        else:
+            self._again[entry.job.id] = entry
+            self._wait_at_most(entry, now)
 
-    def _plan_hedge(self, job: Job, uncached: float, now: float) -> None:
-        if self._settings.retries.hedge_budget and len(self.fleet) > 1:
-            unusual = self._waits.unusual(uncached)
-            if unusual < inf:
-                heappush(self._alarms, (now + unusual, job.id, "hedge"))
+    def _send_again(self, now: float, decisions: list[Decision]) -> None:
+        """Calls that failed elsewhere go first. They stand aside, because the replica that is open may be the one that failed them."""
+        for entry in list(self._again.values())[:AGAIN_AT_ONCE]:
+            if self._late(entry, now):
+                self._refuse(entry, "failed", now, decisions)
+                continue
+            where = self._open_to(entry, now) if self.fleet.open else ()
+            if where:
+                del self._again[entry.job.id]
+                self._send(entry, where, now, decisions)
 
     def _hedge(self, entry: _Entry, now: float, decisions: list[Decision]) -> None:
         """Ask a second replica, where one has room and nobody waits for it."""
-        if entry.began or len(entry.replicas) != 1 or self._queue:
+        if entry.began or len(entry.replicas) != 1 or self.waiting:
             return
-        where = self._open_to(entry, now)
+        where = [replica for replica in self._open_to(entry, now) if replica.breaker.view(now).state == "closed"]
         if where and self._hedges.spend():
             self._send(entry, where, now, decisions, hedge=True)
 
     # -- the end of a job
 
     def _charge(self, entry: _Entry, tokens: float) -> None:
-        self._counters.charge(entry.job.tenant, tokens - entry.charged)
+        self.tenants.charge(entry.job.tenant, tokens - entry.charged)
         entry.charged = tokens
 
     def _correct(self, entry: _Entry, tokens: float) -> None:
-        self._counters.correct(entry.job.tenant, tokens - entry.charged)
+        self.tenants.correct(entry.job.tenant, tokens - entry.charged)
         if tokens < entry.charged:
             self._queue.touched(entry.job.tenant)
         entry.charged = tokens
 
     def _refuse(self, entry: _Entry, reason: str, now: float, decisions: list[Decision]) -> None:
-        del now
         if entry.charged:
             self._correct(entry, 0.0)
-        decisions.append(Refuse(entry.job, reason, self._retry_after(entry.job)))
+        decisions.append(Refuse(entry.job, reason, self._retry_after(entry.job, now)))
         self._over(entry)
 
     def _over(self, entry: _Entry) -> None:
+        self._again.pop(entry.job.id, None)
         if self._entries.pop(entry.job.id, None) is not None:
-            self._counters.left(entry.job.tenant)
+            self.tenants.left(entry.job.tenant)

@@ -4,6 +4,8 @@ from antiphon.scheduling.fairness import cost
 
 MEMORY = 0.98
 """What a sample counts for after the next one."""
+OUTLIER = 4.0
+"""Times as slow as usual that a sample counts as at most, in what is usual: one sick replica does not become the measure."""
 FEW = 8
 """Samples below which a replica is taken to be like the rest of its fleet."""
 
@@ -33,14 +35,20 @@ class Speed:
 
     def saw_first_token(self, tokens: float, seconds: float) -> None:
         """The first token came after so many seconds, in which ``tokens`` uncached prompt tokens were to be prefilled."""
+        if self._typical is not None:
+            self._typical.saw_first_token(tokens, seconds)
+        elif self._prefills >= FEW:
+            seconds = min(seconds, OUTLIER * self.first_token(max(1.0, tokens)))
         self._prefills += 1
         self._prefill_seconds = self._prefill_seconds * MEMORY + seconds
         self._prefill_tokens = self._prefill_tokens * MEMORY + max(1.0, tokens)
-        if self._typical is not None:
-            self._typical.saw_first_token(tokens, seconds)
 
     def saw_tokens(self, running: float, seconds: float) -> None:
         """A call got a token each ``seconds``, with so many sequences running on average."""
+        if self._typical is not None:
+            self._typical.saw_tokens(running, seconds)
+        elif self._decodes >= FEW:
+            seconds = min(seconds, OUTLIER * self.per_token(running))
         self._decodes += 1
         ones, xs, ys, squares, products = self._sums
         self._sums = (
@@ -50,8 +58,6 @@ class Speed:
             squares * MEMORY + running * running,
             products * MEMORY + running * seconds,
         )
-        if self._typical is not None:
-            self._typical.saw_tokens(running, seconds)
 
     def first_token(self, tokens: float) -> float:
         """Seconds until ``tokens`` uncached prompt tokens are prefilled; 0 where nothing is known."""

@@ -6,7 +6,7 @@ where they are real-time, by deadline where they are elastic. A deadline counts 
 arrival, so that loose ones age and nobody starves. Every operation takes logarithmic time.
 """
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from antiphon.scheduling.fairness import TokenCounters
 from antiphon.scheduling.job import TIERS, Job
@@ -89,6 +89,26 @@ class WaitingQueue:
             before += elastic.work_until(min(job.deadline, job.first_token_due, job.arrived + self._patience))
         return before
 
+    def everybody(self) -> list[Waiting]:
+        """All that wait, in the order in which they came."""
+        return list(self._there.values())
+
+    def gives_way(self, job: Job) -> Waiting | None:
+        """Who should leave a full queue so that this job can wait: the last of the lowest tier below its own, sheddable ones first.
+
+        In its own tier an elastic call that may be shed gives way to a real-time one, and to one that may not. None where nobody does.
+        """
+        for tier in range(TIERS - 1, job.tier, -1):
+            realtime, elastic = self._lines[tier][0], self._lines[tier][1]
+            line = elastic if elastic.count else realtime
+            if line.count:
+                return line.last()
+        elastic = self._lines[job.tier][1]
+        if elastic.count and (job.realtime or not job.sheddable):
+            last = elastic.last()
+            return last if last.job.sheddable else None
+        return None
+
     def touched(self, tenant: str) -> None:
         """The counter of a tenant fell."""
         for lines in self._lines:
@@ -160,6 +180,15 @@ class ArrivalQueue:
         del job
         return self.work
 
+    def everybody(self) -> list[Waiting]:
+        """All that wait, in the order in which they came."""
+        return list(self._there.values())
+
+    def gives_way(self, job: Job) -> Waiting | None:
+        """Nobody: all are alike."""
+        del job
+        return None
+
     def touched(self, tenant: str) -> None:
         """The counter of a tenant fell, which is nothing to this queue."""
 
@@ -177,6 +206,7 @@ class _Line:
         self._ranks: dict[str, float] = {}
         """By which counter each tenant stands in ``_tenants``; an entry with another one is out of date."""
         self._jobs: dict[str, list[tuple[float, int, Waiting]]] = {}
+        self._last: list[tuple[bool, float, int, Waiting]] = []
         self._numbers: dict[str, int] = {}
 
     def push(self, waiting: Waiting) -> None:
@@ -187,6 +217,7 @@ class _Line:
             self._numbers[tenant] = 0
             self._rank(tenant)
         heappush(jobs, (waiting.key, waiting.job.id, waiting))
+        heappush(self._last, (not waiting.job.sheddable, -waiting.key, -waiting.job.id, waiting))
         self._numbers[tenant] += 1
         self.count += 1
         self.work += waiting.cost
@@ -209,7 +240,16 @@ class _Line:
                 heappop(jobs)
             return jobs[0][2]
 
+    def last(self) -> Waiting:
+        """Who can wait for longest, among those that may be shed if there are any."""
+        while not self._last[0][3].there:
+            heappop(self._last)
+        return self._last[0][3]
+
     def dropped(self, waiting: Waiting) -> None:
+        if len(self._last) > 64 + 4 * self.count:
+            self._last = [entry for entry in self._last if entry[3].there]
+            heapify(self._last)
         tenant = waiting.job.tenant
         self.count -= 1
         self.work = self.work - waiting.cost if self.count else 0.0
