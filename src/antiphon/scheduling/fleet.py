@@ -123,12 +123,17 @@ class Replica:
         self.out: dict[int, Out] = {}
         self.prefill_tokens = 0.0
         """Uncached prompt tokens that are not prefilled yet."""
+        self.awaited = 0
+        """Calls that wait for this very replica."""
         self.tokens = 0.0
         """Tokens of the prompts and expected answers that are out."""
+        self.answers = 0.0
+        """Tokens of the expected answers that are out."""
         self.served = 0.0
         """Calls sent there, divided by its weight: for taking turns."""
         self._shared = shared
         self._failures = 0.0
+        self._answer_time = 0.0
         self._peak = 0.0
         self._peak_at = joined
         self._others = 0
@@ -150,9 +155,13 @@ class Replica:
         """Calls there: ours, and others'."""
         return len(self.out) + self.others(now)
 
-    def work(self, now: float) -> float:
-        """Tokens of prompts and expected answers there, ours and others'."""
+    def held(self, now: float) -> float:
+        """Tokens of prompts and expected answers there, ours and others': what takes its memory."""
         return self.tokens + self.others(now) * (self._shared.size.prompt + self._shared.size.output)
+
+    def work(self, now: float) -> float:
+        """Tokens there that are still to be prefilled or decoded, ours and others'."""
+        return self.backlog(now) + self.answers + self.others(now) * self._shared.size.output
 
     def backlog(self, now: float) -> float:
         """Uncached prompt tokens there that are not prefilled yet, ours and others'."""
@@ -180,9 +189,16 @@ class Replica:
     def fits(self, job: Job, share: float, output: float, now: float) -> bool:
         """Whether it may have one more call; ``share`` of its places are for this kind of call."""
         most = self.info.limits.max_tokens
-        if most and self.out and self.work(now) + job.prompt_tokens + output > most:
+        if most and self.out and self.held(now) + job.prompt_tokens + output > most:
             return False
         return self.load(now) < max(1.0, self.limit.value * share) or not self.out
+
+    def place_in(self, now: float) -> float:
+        """Seconds until it may have one more call; 0 where it may now. Each of those that wait for its sake comes before."""
+        over = self.load(now) - self.limit.value + self.awaited
+        if over < 0:
+            return 0.0
+        return self._answer_time * (over + 1) / max(1, len(self.out))
 
     # -- how it is
 
@@ -228,6 +244,7 @@ class Replica:
         self._shared.calls += 1
         self.prefill_tokens += out.uncached
         self.tokens += out.job.prompt_tokens + out.output
+        self.answers += out.output
         self.served += 1 / self.info.weight
         self.prefixes.sent(out.job.blocks)
         self._shared.size.saw(out.job.prompt_tokens, out.uncached, out.output)
@@ -245,6 +262,8 @@ class Replica:
         self.gone(out)
         self.felt(now - out.sent, now)
         self._failures -= FAILURE_SHARE * self._failures
+        seconds = now - out.sent
+        self._answer_time += 0.1 * (seconds - self._answer_time) if self._answer_time else seconds
         if output_tokens > 1:
             seconds = (now - out.first_at) / (output_tokens - 1)
             running = (out.calls_at_first + len(self.out) + 1) / 2
@@ -264,8 +283,9 @@ class Replica:
         if not out.first_at:
             self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
         self.tokens -= out.job.prompt_tokens + out.output
+        self.answers -= out.output
         if not self.out:
-            self.prefill_tokens = self.tokens = 0.0
+            self.prefill_tokens = self.tokens = self.answers = 0.0
 
 
 def distance(job: Job, replica: Replica, home: tuple[str, str, str]) -> int:
@@ -326,6 +346,7 @@ class Fleet:
         self.replicas: list[Replica] = []
         """By number. The place of one that has left is given to another later."""
         self.ring = Ring()
+        self._near: dict[tuple[str, str], list[int]] = {}
         self.usable = Members()
         """Those that may be asked at all."""
         self.open = Members()
@@ -357,6 +378,22 @@ class Fleet:
         """Whether so many are sick that all of them count as well. The only replica of a fleet has none to give way to."""
         return self._count > 1 and self._count - len(self._sick) < self.panic_below * self._count
 
+    # -- who is where
+
+    def holders(self, blocks: Sequence[int]) -> list[int]:
+        """Replicas with the longest part of a prompt in their caches, those first that have room."""
+        held = self.shared.holders.of(blocks)
+        return sorted(held, key=lambda index: (index not in self.open, index)) if len(held) > 1 else list(held)
+
+    def near(self, job: Job, home: tuple[str, str, str], most: int) -> list[int]:
+        """Some of the replicas that are nearest, each call's beginning with another one."""
+        host, rack, region = home
+        for place in (("host", host), ("rack", rack), ("region", job.region or region)):
+            there = self._near.get(place) if place[1] else None
+            if there:
+                return [there[(job.id + step) % len(there)] for step in range(min(most, len(there)))]
+        return []
+
     # -- who is there
 
     def set(self, infos: Sequence[ReplicaInfo], now: float, *, fresh: bool) -> None:
@@ -385,6 +422,11 @@ class Fleet:
         self.mean_weight = sum(self.replicas[index].info.weight for index in members) / max(1, self._count)
         self._sick &= members.keys()
         self.ring.set(members)
+        self._near = {}
+        for index in members:
+            info = self.replicas[index].info
+            for place in (("host", info.host), ("rack", info.rack), ("region", info.region)):
+                self._near.setdefault(place, []).append(index)
         for replica in self.replicas:
             self.refresh(replica, now)
 

@@ -25,7 +25,7 @@ AGAIN_AT_ONCE = 16
 class _Entry:
     """What the scheduler holds of a job from its arrival to its end."""
 
-    __slots__ = ("began", "charged", "job", "output", "replicas", "tried", "wait_until")
+    __slots__ = ("awaits", "began", "charged", "job", "output", "released", "replicas", "tried", "wait_until")
 
     def __init__(self, job: Job, output: float) -> None:
         self.job = job
@@ -33,6 +33,10 @@ class _Entry:
         self.charged = 0.0
         self.began = False
         self.wait_until = inf
+        self.awaits = -1
+        """The replica that it waits for; -1 for none."""
+        self.released = False
+        """It has waited for one replica for as long as that made sense."""
         self.replicas: list[int] = []
         """Where it is now."""
         self.tried: list[int] = []
@@ -53,9 +57,11 @@ class Scheduler:
         *,
         seed: int = 0,
         now: float = 0.0,
+        home: tuple[str, str, str] = ("", "", ""),
         stopwatch: Callable[[], float] | None = None,
     ) -> None:
         self._settings = settings
+        self._home = home
         self._rng = Random(seed)  # noqa: S311 - a decision can be replayed, and guards nothing
         self._stopwatch = stopwatch
         self.fleet = Fleet(settings.breaker, backlog=settings.queue.backlog, panic=settings.panic)
@@ -67,6 +73,9 @@ class Scheduler:
         self._queue = self._new_queue()
         self._again: dict[int, _Entry] = {}
         """Calls that failed somewhere and wait for another replica, before all others."""
+        self._aside: dict[int, dict[int, _Entry]] = {}
+        """By replica, the calls that wait for it."""
+        self._asides = 0
         self._lengths = Lengths()
         self._drain = Drain()
         self._entries: dict[int, _Entry] = {}
@@ -81,7 +90,7 @@ class Scheduler:
     @property
     def waiting(self) -> int:
         """Jobs that wait for a replica."""
-        return len(self._queue) + len(self._again)
+        return len(self._queue) + len(self._again) + self._asides
 
     @property
     def running(self) -> int:
@@ -251,6 +260,11 @@ class Scheduler:
                 continue
             if what == "wait":
                 self._end_wait(entry, now, decisions)
+            elif what == "release":
+                if entry.awaits >= 0:
+                    entry.released = True
+                    self._back(entry)
+                    self._queue.push(entry.job, cost(entry.job.prompt_tokens, entry.output))
             elif what == "hedge":
                 self._hedge(entry, now, decisions)
             else:
@@ -367,6 +381,8 @@ class Scheduler:
         """Send what can be sent, and refuse what can no longer be in time."""
         if self._again:
             self._send_again(now, decisions)
+        if self._asides:
+            self._send_awaiting(now, decisions)
         while self.fleet.open:
             waiting = self._queue.head(now)
             if waiting is None:
@@ -380,7 +396,43 @@ class Scheduler:
             if not where:
                 return
             self._queue.take(waiting, now)
-            self._send(entry, where, now, decisions)
+            replica, scores = self.choice.pick(entry.job, where, self._situation(entry, now))
+            if replica.index in self.fleet.open or entry.released or not replica.place_in(now):
+                self._send_to(entry, replica, scores, now, decisions)
+            else:
+                self._set_aside(entry, replica, now)
+
+    def _set_aside(self, entry: _Entry, replica: Replica, now: float) -> None:
+        """Let a call wait for the one replica that is best for it, although others are open."""
+        entry.awaits = replica.index
+        self._aside.setdefault(replica.index, {})[entry.job.id] = entry
+        self._asides += 1
+        heappush(self._alarms, (now + 2 * replica.place_in(now), entry.job.id, "release"))
+        replica.awaited += 1
+
+    def _back(self, entry: _Entry) -> None:
+        """It waits for that replica no more."""
+        if entry.awaits >= 0:
+            there = self._aside[entry.awaits]
+            del there[entry.job.id]
+            if not there:
+                del self._aside[entry.awaits]
+            self._asides -= 1
+            self.fleet.replicas[entry.awaits].awaited -= 1
+            entry.awaits = -1
+
+    def _send_awaiting(self, now: float, decisions: list[Decision]) -> None:
+        for index in list(self._aside):
+            if index not in self.fleet.usable:
+                for entry in list(self._aside[index].values()):
+                    self._back(entry)
+                    self._queue.push(entry.job, cost(entry.job.prompt_tokens, entry.output))
+                continue
+            replica = self.fleet.replicas[index]
+            while index in self._aside and replica.load(now) < replica.limit.value:
+                entry = next(iter(self._aside[index].values()))
+                self._back(entry)
+                self._send_to(entry, replica, (), now, decisions)
 
     def _late(self, entry: _Entry, now: float) -> bool:
         """Whether not even the quickest replica would be in time."""
@@ -406,8 +458,10 @@ class Scheduler:
 
     def _situation(self, entry: _Entry, now: float) -> Situation:
         job = entry.job
-        due = job.first_token_due if job.first_token_due < inf else job.deadline
-        return Situation(now, self.fleet, self._settings.block_tokens, entry.output, due - now)
+        due = job.first_token_due
+        if job.deadline < inf:
+            due = min(due, job.deadline - self.fleet.typical.per_token(1.0) * entry.output)
+        return Situation(now, self.fleet, self._settings.block_tokens, entry.output, due - now, self._home)
 
     def _open_to(self, entry: _Entry, now: float) -> Sequence[Replica]:
         """Replicas that can take the job now."""
@@ -416,7 +470,7 @@ class Scheduler:
         return [
             replica
             for replica in self.choice.candidates(job, self.fleet.open, self._situation(entry, now))
-            if replica.fits(job, share, entry.output, now)
+            if (replica.fits(job, share, entry.output, now) or (not entry.released and replica.index not in self.fleet.open and replica.index in self.fleet.usable))
             and replica.index not in entry.tried
             and replica.index not in entry.replicas
             and self._lets_start(replica, now)
@@ -438,8 +492,11 @@ class Scheduler:
             self._refuse(entry, "failed" if entry.tried else "no_replica", now, decisions)
 
     def _send(self, entry: _Entry, where: Sequence[Replica], now: float, decisions: list[Decision], *, hedge: bool = False) -> None:
+        replica, scores = self.choice.pick(entry.job, where, self._situation(entry, now))
+        self._send_to(entry, replica, scores, now, decisions, hedge=hedge)
+
+    def _send_to(self, entry, replica, scores, now, decisions, *, hedge=False) -> None:
         job = entry.job
-        replica, scores = self.choice.pick(job, where, self._situation(entry, now))
         uncached = replica.uncached(job, self._settings.block_tokens)
         out = Out(job, now, uncached, replica.backlog(now) + uncached, entry.output, replica.calls, hedge=hedge)
         self._health.begins(replica, out, now)
@@ -534,5 +591,6 @@ class Scheduler:
 
     def _over(self, entry: _Entry) -> None:
         self._again.pop(entry.job.id, None)
+        self._back(entry)
         if self._entries.pop(entry.job.id, None) is not None:
             self.tenants.left(entry.job.tenant)

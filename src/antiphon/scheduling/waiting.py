@@ -19,10 +19,12 @@ BUCKETS_PER_PATIENCE = 32
 class Waiting:
     """A job in the queue."""
 
-    __slots__ = ("cost", "job", "key", "there")
+    __slots__ = ("cost", "job", "key", "number", "there")
 
-    def __init__(self, job: Job, cost: float, key: float) -> None:
+    def __init__(self, job: Job, cost: float, key: float, number: int = 0) -> None:
         self.job = job
+        self.number = number
+        """Of those that wait: equals go in the order in which they came."""
         self.cost = cost
         """Weighed tokens, by estimate."""
         self.key = key
@@ -40,6 +42,7 @@ class WaitingQueue:
         self._there: dict[int, Waiting] = {}
         self._served = [0.0] * TIERS
         self._served_at = 0.0
+        self._number = 0
 
     def __len__(self) -> int:
         return len(self._there)
@@ -52,7 +55,8 @@ class WaitingQueue:
     def push(self, job: Job, cost: float) -> None:
         """Let a job wait; ``cost`` are its weighed tokens."""
         key = job.arrived if job.realtime else min(job.deadline, job.first_token_due, job.arrived + self._patience)
-        waiting = Waiting(job, cost, key)
+        self._number += 1
+        waiting = Waiting(job, cost, key, self._number)
         self._there[job.id] = waiting
         self._line(job).push(waiting)
 
@@ -216,8 +220,8 @@ class _Line:
             jobs = self._jobs[tenant] = []
             self._numbers[tenant] = 0
             self._rank(tenant)
-        heappush(jobs, (waiting.key, waiting.job.id, waiting))
-        heappush(self._last, (not waiting.job.sheddable, -waiting.key, -waiting.job.id, waiting))
+        heappush(jobs, (waiting.key, waiting.number, waiting))
+        heappush(self._last, (not waiting.job.sheddable, -waiting.key, -waiting.number, waiting))
         self._numbers[tenant] += 1
         self.count += 1
         self.work += waiting.cost
