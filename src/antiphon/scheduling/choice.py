@@ -130,9 +130,7 @@ class Choice:
         place = places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))]
         return replicas[place], tuple([(name, round(scores[place], 4)) for name, scores in told])
 
-    def _scores(
-        self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation
-    ) -> Sequence[float]:
+    def _scores(self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation) -> Sequence[float]:
         conduct = self.conduct[name]
         conduct.calls += 1
         began = self._stopwatch()

@@ -206,6 +206,15 @@ class Replica:
         """Whether calls should go there."""
         return now >= self.cooling_until and self.breaker.admits(self.breaker_policy, now)
 
+    def rests_until(self, now: float) -> float:
+        """Until when it may not be asked; that is past where it may."""
+        view = self.breaker.view(now)
+        if view.state == "open":
+            return max(self.cooling_until, view.until)
+        if view.state == "half_open" and not self.breaker.admits(self.breaker_policy, now):
+            return max(self.cooling_until, now + self.breaker.retry_after(now))
+        return self.cooling_until
+
     def latency(self, now: float) -> float:
         """Seconds of its calls: peaks at once, and fading after (peak EWMA, of Twitter's Finagle)."""
         return self._peak * exp(-(now - self._peak_at) / PEAK_DECAY) if self._peak else 0.0
@@ -460,8 +469,14 @@ class Fleet:
         """A replica may be asked again at that moment."""
         heappush(self._recoveries, (at, replica.index))
 
-    def next_recovery(self) -> float:
-        """When the next one may be asked again; infinite where none is to be waited for."""
+    def next_recovery(self, now: float) -> float:
+        """When the next one may be asked again, exactly; infinite where none is to be waited for."""
+        while self._recoveries and self.replicas[self._recoveries[0][1]].rests_until(now) > self._recoveries[0][0] + 1e-9:
+            heappop(self._recoveries)  # it rests for longer by now, which is noted further behind
+        return self._recoveries[0][0] if self._recoveries else inf
+
+    def next_look(self) -> float:
+        """When ``recover`` has something to do at the latest."""
         return self._recoveries[0][0] if self._recoveries else inf
 
     def recover(self, now: float) -> None:

@@ -12,6 +12,8 @@ class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
     """Replicas that one call is sent to, at most."""
+    pause: Annotated[float, msgspec.Meta(ge=0)] = 0.1
+    """Seconds before the only replica is asked a second time; they double with each further time, and vary by half."""
     budget: Share = 0.2
     """Retries, as a share of the calls."""
     reserve: float = 10.0

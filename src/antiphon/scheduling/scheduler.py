@@ -10,6 +10,7 @@ from antiphon.scheduling.choice import Choice, Discipline, Situation
 from antiphon.scheduling.fairness import TokenCounters, cost
 from antiphon.scheduling.fleet import Fleet, Out, Replica, ReplicaInfo, Reported
 from antiphon.scheduling.health import Health
+from antiphon.scheduling.held import Aside, Held
 from antiphon.scheduling.hedging import Waits
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
 from antiphon.scheduling.lengths import Lengths
@@ -22,25 +23,7 @@ AGAIN_AT_ONCE = 16
 """Calls to be tried again that are looked at before the queue is."""
 
 
-class _Entry:
-    """What the scheduler holds of a job from its arrival to its end."""
-
-    __slots__ = ("awaits", "began", "charged", "job", "output", "released", "replicas", "tried", "wait_until")
-
-    def __init__(self, job: Job, output: float) -> None:
-        self.job = job
-        self.output = output
-        self.charged = 0.0
-        self.began = False
-        self.wait_until = inf
-        self.awaits = -1
-        """The replica that it waits for; -1 for none."""
-        self.released = False
-        """It has waited for one replica for as long as that made sense."""
-        self.replicas: list[int] = []
-        """Where it is now."""
-        self.tried: list[int] = []
-        """Where it has failed."""
+Scores = tuple[tuple[str, float], ...]
 
 
 class Scheduler:
@@ -71,14 +54,12 @@ class Scheduler:
         self.choice = self._chosen_by(policy)
         self._discipline: Discipline = self.choice.queue
         self._queue = self._new_queue()
-        self._again: dict[int, _Entry] = {}
+        self._again: dict[int, Held] = {}
         """Calls that failed somewhere and wait for another replica, before all others."""
-        self._aside: dict[int, dict[int, _Entry]] = {}
-        """By replica, the calls that wait for it."""
-        self._asides = 0
+        self._aside = Aside()
         self._lengths = Lengths()
         self._drain = Drain()
-        self._entries: dict[int, _Entry] = {}
+        self._held: dict[int, Held] = {}
         self._retries = Budget(settings.retries.budget, settings.retries.reserve)
         self._hedges = Budget(settings.retries.hedge_budget, 0.0)
         self._waits = Waits(settings.retries.hedge_quantile)
@@ -90,12 +71,12 @@ class Scheduler:
     @property
     def waiting(self) -> int:
         """Jobs that wait for a replica."""
-        return len(self._queue) + len(self._again) + self._asides
+        return len(self._queue) + len(self._again) + len(self._aside)
 
     @property
     def running(self) -> int:
         """Jobs that are at a replica."""
-        return len(self._entries) - self.waiting
+        return len(self._held) - self.waiting
 
     def expected_wait(self, job: Job) -> float:
         """Seconds that the job would wait if it came now."""
@@ -103,30 +84,30 @@ class Scheduler:
 
     def next_alarm(self) -> float:
         """When ``tick`` has something to do at the latest; infinite where nothing is due."""
-        while self._alarms and self._alarms[0][1] not in self._entries:
+        while self._alarms and self._alarms[0][1] not in self._held:
             heappop(self._alarms)
-        return min(self._alarms[0][0] if self._alarms else inf, self.fleet.next_recovery())
+        return min(self._alarms[0][0] if self._alarms else inf, self.fleet.next_look())
 
     # -- events
 
     def arrived(self, job: Job, now: float) -> list[Decision]:
         """A call came."""
         decisions: list[Decision] = []
-        if job.id in self._entries:
+        if job.id in self._held:
             return decisions
         self._retries.earn()
         self._hedges.earn()
-        entry = _Entry(job, self._expected_output(job, now))
-        refusal = self._refusal_at_entry(entry, now, decisions)
+        held = Held(job, self._expected_output(job, now))
+        refusal = self._refusal_at_entry(held, now, decisions)
         if refusal:
             decisions.append(Refuse(job, refusal, self._retry_after(job, now)))
             return decisions
-        self._entries[job.id] = entry
+        self._held[job.id] = held
         self.tenants.came(job.tenant)
         if self._discipline == "none":
-            self._send_anywhere(entry, now, decisions)
+            self._send_anywhere(held, now, decisions)
         else:
-            self._enqueue(entry)
+            self._enqueue(held)
             self._pump(now, decisions)
         return decisions
 
@@ -136,8 +117,8 @@ class Scheduler:
         Others that were asked are told to stop.
         """
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None or replica not in entry.replicas:
+        held = self._held.get(job_id)
+        if held is None or replica not in held.replicas:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
@@ -146,11 +127,11 @@ class Scheduler:
         self._health.first_token(where, out, now)
         where.first_token(out, now)
         if cached_tokens >= 0:
-            where.prefixes.lacks(entry.job.blocks, cached_tokens // self._settings.block_tokens)
+            where.prefixes.lacks(held.job.blocks, cached_tokens // self._settings.block_tokens)
         self._waits.saw(out.uncached, now - out.sent)
-        entry.began = True
-        for other in [index for index in entry.replicas if index != replica]:
-            self._withdraw(entry, other, now, decisions)
+        held.began = True
+        for other in [index for index in held.replicas if index != replica]:
+            self._withdraw(held, other, now, decisions)
         self.fleet.refresh(where, now)
         self._pump(now, decisions)
         return decisions
@@ -158,8 +139,8 @@ class Scheduler:
     def finished(self, job_id: int, replica: int, output_tokens: int, now: float) -> list[Decision]:
         """An answer is whole."""
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None or replica not in entry.replicas:
+        held = self._held.get(job_id)
+        if held is None or replica not in held.replicas:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
@@ -168,9 +149,9 @@ class Scheduler:
         where.finished(out, output_tokens, now)
         self._health.finished(where, out, output_tokens, now)
         self.fleet.refresh(where, now)
-        self._lengths.learn(entry.job.tenant, output_tokens)
-        self._correct(entry, cost(out.uncached, output_tokens))
-        self._over(entry)
+        self._lengths.learn(held.job.tenant, output_tokens)
+        self._correct(held, cost(out.uncached, output_tokens))
+        self._over(held)
         self._pump(now, decisions)
         return decisions
 
@@ -192,8 +173,8 @@ class Scheduler:
         replica said.
         """
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None or replica not in entry.replicas:
+        held = self._held.get(job_id)
+        if held is None or replica not in held.replicas:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
@@ -207,25 +188,26 @@ class Scheduler:
             where.felt(retry_after, now)
             self._health.cools(where, retry_after, now)
         self.fleet.refresh(where, now)
-        entry.replicas.remove(replica)
-        entry.tried.append(replica)
-        if not entry.replicas:
-            self._try_again(entry, retryable and not entry.began, now, decisions)
+        held.replicas.remove(replica)
+        held.tried.append(replica)
+        held.attempts += 1
+        if not held.replicas:
+            self._try_again(held, retryable and not held.began, now, decisions)
         self._pump(now, decisions)
         return decisions
 
     def gone(self, job_id: int, now: float) -> list[Decision]:
         """The caller has left."""
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None:
+        held = self._held.get(job_id)
+        if held is None:
             return decisions
         self._queue.remove(job_id)
-        for replica in list(entry.replicas):
-            self._withdraw(entry, replica, now, decisions)
-        if not entry.began and entry.charged:
-            self._correct(entry, 0.0)
-        self._over(entry)
+        for replica in list(held.replicas):
+            self._withdraw(held, replica, now, decisions)
+        if not held.began and held.charged:
+            self._correct(held, 0.0)
+        self._over(held)
         self._pump(now, decisions)
         return decisions
 
@@ -255,20 +237,17 @@ class Scheduler:
         self.fleet.recover(now)
         while self._alarms and self._alarms[0][0] <= now:
             _, job_id, what = heappop(self._alarms)
-            entry = self._entries.get(job_id)
-            if entry is None:
+            held = self._held.get(job_id)
+            if held is None:
                 continue
             if what == "wait":
-                self._end_wait(entry, now, decisions)
+                self._end_wait(held, now, decisions)
             elif what == "release":
-                if entry.awaits >= 0:
-                    entry.released = True
-                    self._back(entry)
-                    self._queue.push(entry.job, cost(entry.job.prompt_tokens, entry.output))
+                self._release(held)
             elif what == "hedge":
-                self._hedge(entry, now, decisions)
-            else:
-                self._find_late(entry, now)
+                self._hedge(held, now, decisions)
+            elif what == "late":
+                self._find_late(held, now)
         self._pump(now, decisions)
         return decisions
 
@@ -277,6 +256,9 @@ class Scheduler:
     ) -> list[Decision]:
         """Take other replicas, told apart by name, another policy and other settings. Calls under way go on, also where a replica leaves."""
         decisions: list[Decision] = []
+        for held in self._aside.everybody():
+            self._take_back(held)
+            self._queue.push(held.job, cost(held.job.prompt_tokens, held.output))
         fleet, retries = self.fleet, settings.retries
         fleet.breaker, fleet.backlog, fleet.panic_below = settings.breaker, settings.queue.backlog, settings.panic
         fleet.set(replicas, now, fresh=True)
@@ -308,11 +290,11 @@ class Scheduler:
         """Whoever waits now waits by the new rules."""
         before, self._queue = self._queue, self._new_queue()
         for waiting in before.everybody():
-            entry = self._entries[waiting.job.id]
+            held = self._held[waiting.job.id]
             if self._discipline == "none":
-                self._send_anywhere(entry, now, decisions)
+                self._send_anywhere(held, now, decisions)
             else:
-                self._enqueue(entry)
+                self._enqueue(held)
 
     def _expected_output(self, job: Job, now: float) -> float:
         """Answer tokens: like those before, and no more than would be in time at an idle replica."""
@@ -325,18 +307,18 @@ class Scheduler:
                 bound = min(bound, max(1.0, left / pace))
         return self._lengths.expected(job.tenant, bound)
 
-    def _refusal_at_entry(self, entry: _Entry, now: float, decisions: list[Decision]) -> str:
+    def _refusal_at_entry(self, held: Held, now: float, decisions: list[Decision]) -> str:
         """Why the job is refused before it waits; empty where it may."""
-        job, settings = entry.job, self._settings.queue
-        if not self.fleet.usable and (self._discipline == "none" or self.fleet.next_recovery() - now > settings.cooling_wait):
+        job, settings = held.job, self._settings.queue
+        if not self.fleet.usable and (self._discipline == "none" or self.fleet.next_recovery(now) - now > settings.cooling_wait):
             return "no_replica"
         if self._discipline == "deadline" and self._queue:
             wait = self.expected_wait(job)
-            if now + wait + self._quickest(entry) > job.deadline or now + wait > job.first_token_due:
+            if now + wait + self._quickest(held) > job.deadline or now + wait > job.first_token_due:
                 return "late"
             if wait > settings.max_wait[job.tier]:
                 return "waited"
-            if job.sheddable and job.tier and self._sheds(entry, wait / settings.max_wait[job.tier]):
+            if job.sheddable and job.tier and self._sheds(held, wait / settings.max_wait[job.tier]):
                 return "shed"
         if self._discipline == "none" or len(self._queue) < max(1, settings.max_waiting):
             return ""
@@ -348,164 +330,171 @@ class Scheduler:
         if waiting is None:
             return False
         self._queue.remove(waiting.job.id)
-        self._refuse(self._entries[waiting.job.id], "queue_full", now, decisions)
+        self._refuse(self._held[waiting.job.id], "queue_full", now, decisions)
         return True
 
-    def _sheds(self, entry: _Entry, pressure: float) -> bool:
+    def _sheds(self, held: Held, pressure: float) -> bool:
         """Refuse by chance: the longer the wait, and the more work the call is, the likelier."""
         start = self._settings.queue.shed_from
         if pressure <= start:
             return False
         chance = (pressure - start) / max(1e-9, 1 - start)
         mean = self._queue.work / len(self._queue)
-        size = cost(entry.job.prompt_tokens, entry.output) / max(1.0, mean)
+        size = cost(held.job.prompt_tokens, held.output) / max(1.0, mean)
         return self._rng.random() < min(1.0, chance * size)
 
-    def _enqueue(self, entry: _Entry) -> None:
-        job = entry.job
-        self._queue.push(job, cost(job.prompt_tokens, entry.output))
-        self._wait_at_most(entry, job.arrived)
+    def _enqueue(self, held: Held) -> None:
+        job = held.job
+        self._queue.push(job, cost(job.prompt_tokens, held.output))
+        self._wait_at_most(held, job.arrived)
 
-    def _wait_at_most(self, entry: _Entry, since: float) -> None:
-        entry.wait_until = since + self._settings.queue.max_wait[entry.job.tier]
-        heappush(self._alarms, (entry.wait_until, entry.job.id, "wait"))
+    def _wait_at_most(self, held: Held, since: float) -> None:
+        held.wait_until = since + self._settings.queue.max_wait[held.job.tier]
+        heappush(self._alarms, (held.wait_until, held.job.id, "wait"))
 
-    def _end_wait(self, entry: _Entry, now: float, decisions: list[Decision]) -> None:
+    def _end_wait(self, held: Held, now: float, decisions: list[Decision]) -> None:
         """Refuse a call that has waited for as long as it may; one that is at a replica goes on."""
-        if entry.replicas or now < entry.wait_until:
+        if held.replicas or now < held.wait_until:
             return
-        self._queue.remove(entry.job.id)
-        self._refuse(entry, "failed" if entry.tried else "waited", now, decisions)
+        self._queue.remove(held.job.id)
+        self._refuse(held, "failed" if held.attempts else "waited", now, decisions)
 
     def _pump(self, now: float, decisions: list[Decision]) -> None:
         """Send what can be sent, and refuse what can no longer be in time."""
         if self._again:
             self._send_again(now, decisions)
-        if self._asides:
+        if self._aside:
             self._send_awaiting(now, decisions)
         while self.fleet.open:
             waiting = self._queue.head(now)
             if waiting is None:
                 return
-            entry = self._entries[waiting.job.id]
-            if self._discipline == "deadline" and self._late(entry, now):
+            held = self._held[waiting.job.id]
+            if self._discipline == "deadline" and self._late(held, now):
                 self._queue.remove(waiting.job.id)
-                self._refuse(entry, "late", now, decisions)
+                self._refuse(held, "late", now, decisions)
                 continue
-            where = self._open_to(entry, now)
+            where = self._open_to(held, now)
             if not where:
                 return
-            self._queue.take(waiting, now)
-            replica, scores = self.choice.pick(entry.job, where, self._situation(entry, now))
-            if replica.index in self.fleet.open or entry.released or not replica.place_in(now):
-                self._send_to(entry, replica, scores, now, decisions)
+            self._queue.remove(waiting.job.id)
+            replica, scores = self.choice.pick(held.job, where, self._situation(held, now))
+            if held.released or not replica.place_in(now):
+                self._send(held, replica, scores, now, decisions)
             else:
-                self._set_aside(entry, replica, now)
+                self._set_aside(held, replica, now)
 
-    def _set_aside(self, entry: _Entry, replica: Replica, now: float) -> None:
-        """Let a call wait for the one replica that is best for it, although others are open."""
-        entry.awaits = replica.index
-        self._aside.setdefault(replica.index, {})[entry.job.id] = entry
-        self._asides += 1
-        heappush(self._alarms, (now + 2 * replica.place_in(now), entry.job.id, "release"))
+    def _set_aside(self, held: Held, replica: Replica, now: float) -> None:
+        """Let a call wait for the one replica that is best for it although others are open, but not for much longer than it seems."""
+        heappush(self._alarms, (now + 2 * replica.place_in(now), held.job.id, "release"))
         replica.awaited += 1
+        self._aside.put(held, replica.index)
 
-    def _back(self, entry: _Entry) -> None:
-        """It waits for that replica no more."""
-        if entry.awaits >= 0:
-            there = self._aside[entry.awaits]
-            del there[entry.job.id]
-            if not there:
-                del self._aside[entry.awaits]
-            self._asides -= 1
-            self.fleet.replicas[entry.awaits].awaited -= 1
-            entry.awaits = -1
+    def _take_back(self, held: Held) -> None:
+        self.fleet.replicas[held.awaits].awaited -= 1
+        self._aside.remove(held)
+
+    def _release(self, held: Held) -> None:
+        """It has waited for one replica for long enough: whoever is open may have it."""
+        if held.awaits >= 0:
+            held.released = True
+            self._take_back(held)
+            self._queue.push(held.job, cost(held.job.prompt_tokens, held.output))
 
     def _send_awaiting(self, now: float, decisions: list[Decision]) -> None:
-        for index in list(self._aside):
-            if index not in self.fleet.usable:
-                for entry in list(self._aside[index].values()):
-                    self._back(entry)
-                    self._queue.push(entry.job, cost(entry.job.prompt_tokens, entry.output))
-                continue
+        """Those that waited for a replica that has room now; where it may not be asked any more, they wait for all again."""
+        for index in self._aside.replicas():
             replica = self.fleet.replicas[index]
-            while index in self._aside and replica.load(now) < replica.limit.value:
-                entry = next(iter(self._aside[index].values()))
-                self._back(entry)
-                self._send_to(entry, replica, (), now, decisions)
+            while (held := self._aside.first(index)) is not None:
+                if index not in self.fleet.usable:
+                    self._release(held)
+                elif replica.load(now) < replica.limit.value:
+                    self._take_back(held)
+                    self._send(held, replica, (), now, decisions)
+                else:
+                    break
 
-    def _late(self, entry: _Entry, now: float) -> bool:
+    def _late(self, held: Held, now: float) -> bool:
         """Whether not even the quickest replica would be in time."""
-        job = entry.job
+        job = held.job
         if job.deadline == inf and job.first_token_due == inf:
             return False
         first = self.fleet.typical.first_token(job.prompt_tokens) if not job.blocks else 0.0
-        return now + self._quickest(entry) > job.deadline or now + first > job.first_token_due
+        return now + self._quickest(held) > job.deadline or now + first > job.first_token_due
 
-    def _quickest(self, entry: _Entry) -> float:
+    def _quickest(self, held: Held) -> float:
         """Seconds to the whole answer at a replica with nothing else to do."""
-        prompt = 0.0 if entry.job.blocks else float(entry.job.prompt_tokens)
-        return self.fleet.typical.answer(prompt, entry.output, 1.0)
+        prompt = 0.0 if held.job.blocks else float(held.job.prompt_tokens)
+        return self.fleet.typical.answer(prompt, held.output, 1.0)
 
     def _retry_after(self, job: Job, now: float) -> float:
         """Seconds after which asking again may help: until a replica may be asked, or until what waits before has been served."""
         if not self.fleet.usable:
-            recovery = self.fleet.next_recovery()
+            recovery = self.fleet.next_recovery(now)
             return max(0.0, recovery - now) if recovery < inf else 1.0
         return max(1.0, self._drain.seconds(self._queue.work_before(job)))
 
     # -- replicas
 
-    def _situation(self, entry: _Entry, now: float) -> Situation:
-        job = entry.job
+    def _situation(self, held: Held, now: float) -> Situation:
+        job = held.job
         due = job.first_token_due
         if job.deadline < inf:
-            due = min(due, job.deadline - self.fleet.typical.per_token(1.0) * entry.output)
-        return Situation(now, self.fleet, self._settings.block_tokens, entry.output, due - now, self._home)
+            due = min(due, job.deadline - self.fleet.typical.per_token(1.0) * held.output)
+        return Situation(now, self.fleet, self._settings.block_tokens, held.output, due - now, self._home)
 
-    def _open_to(self, entry: _Entry, now: float) -> Sequence[Replica]:
+    def _open_to(self, held: Held, now: float) -> Sequence[Replica]:
         """Replicas that can take the job now."""
-        job = entry.job
+        job = held.job
         share = 1.0 - self._settings.queue.headroom[job.tier]
         return [
             replica
-            for replica in self.choice.candidates(job, self.fleet.open, self._situation(entry, now))
-            if (replica.fits(job, share, entry.output, now) or (not entry.released and replica.index not in self.fleet.open and replica.index in self.fleet.usable))
-            and replica.index not in entry.tried
-            and replica.index not in entry.replicas
+            for replica in self.choice.candidates(job, self.fleet.open, self._situation(held, now))
+            if (replica.fits(job, share, held.output, now) or self._may_wait_for(held, replica))
+            and replica.index not in held.tried
+            and replica.index not in held.replicas
             and self._lets_start(replica, now)
         ]
+
+    def _may_wait_for(self, held: Held, replica: Replica) -> bool:
+        """Whether a full replica is looked at, because a policy has named it."""
+        return not (held.released or held.replicas or held.attempts) and replica.index not in self.fleet.open
 
     def _lets_start(self, replica: Replica, now: float) -> bool:
         """Whether a replica that joined lately is looked at: the longer it is there, the likelier."""
         slowly, age = self._settings.slow_start, now - replica.joined
         return age >= slowly or not replica.out or self._rng.random() * slowly < age
 
-    def _send_anywhere(self, entry: _Entry, now: float, decisions: list[Decision]) -> None:
+    def _send_anywhere(self, held: Held, now: float, decisions: list[Decision]) -> None:
         """Send a job at once, whatever waits at the replicas, or refuse it."""
-        found = self.choice.candidates(entry.job, self.fleet.usable, self._situation(entry, now))
-        found = [replica for replica in found if replica.index not in entry.tried]
+        found = self.choice.candidates(held.job, self.fleet.usable, self._situation(held, now))
+        found = [replica for replica in found if replica.index not in held.tried]
         where = [replica for replica in found if self._lets_start(replica, now)] or found
         if where:
-            self._send(entry, where, now, decisions)
+            self._send_best(held, where, now, decisions)
         else:
-            self._refuse(entry, "failed" if entry.tried else "no_replica", now, decisions)
+            self._refuse(held, "failed" if held.attempts else "no_replica", now, decisions)
 
-    def _send(self, entry: _Entry, where: Sequence[Replica], now: float, decisions: list[Decision], *, hedge: bool = False) -> None:
-        replica, scores = self.choice.pick(entry.job, where, self._situation(entry, now))
-        self._send_to(entry, replica, scores, now, decisions, hedge=hedge)
+    def _send_best(
+        self, held: Held, where: Sequence[Replica], now: float, decisions: list[Decision], *, hedge: bool = False
+    ) -> None:
+        replica, scores = self.choice.pick(held.job, where, self._situation(held, now))
+        self._send(held, replica, scores, now, decisions, hedge=hedge)
 
-    def _send_to(self, entry, replica, scores, now, decisions, *, hedge=False) -> None:
-        job = entry.job
+    def _send(
+        self, held: Held, replica: Replica, scores: Scores, now: float, decisions: list[Decision], *, hedge: bool = False
+    ) -> None:
+        job = held.job
         uncached = replica.uncached(job, self._settings.block_tokens)
-        out = Out(job, now, uncached, replica.backlog(now) + uncached, entry.output, replica.calls, hedge=hedge)
+        out = Out(job, now, uncached, replica.backlog(now) + uncached, held.output, replica.calls, hedge=hedge)
         self._health.begins(replica, out, now)
         replica.take(out)
         self.fleet.refresh(replica, now)
-        entry.replicas.append(replica.index)
+        held.replicas.append(replica.index)
         if not hedge:
-            self._drain.sent(job.prompt_tokens, entry.output, now, waiting=bool(self._queue))
-            self._charge(entry, cost(uncached, entry.output))
+            self._drain.sent(job.prompt_tokens, held.output, now, waiting=bool(self._queue))
+            self._queue.served(job.tier, cost(job.prompt_tokens, held.output), now)
+            self._charge(held, cost(uncached, held.output))
         self._set_alarms(replica, out, now)
         decisions.append(Dispatch(job, replica.index, scores, hedge))
 
@@ -518,79 +507,89 @@ class Scheduler:
             if unusual < inf:
                 heappush(self._alarms, (now + unusual, out.job.id, "hedge"))
 
-    def _find_late(self, entry: _Entry, now: float) -> None:
+    def _find_late(self, held: Held, now: float) -> None:
         """A first token should have come by now: where it has not, that speaks against the replica."""
-        for index in entry.replicas:
+        for index in held.replicas:
             replica = self.fleet.replicas[index]
-            out = replica.out[entry.job.id]
+            out = replica.out[held.job.id]
             if not out.first_at and not out.judged and now - out.sent >= self._health.patience(replica, out) - 1e-9:
                 self._health.late(replica, out, now)
                 self.fleet.refresh(replica, now)
 
-    def _withdraw(self, entry: _Entry, replica: int, now: float, decisions: list[Decision]) -> None:
+    def _withdraw(self, held: Held, replica: int, now: float, decisions: list[Decision]) -> None:
         where = self.fleet.replicas[replica]
-        out = where.out[entry.job.id]
+        out = where.out[held.job.id]
         where.gone(out)
         self._health.says_nothing(where, out, now)
         self.fleet.refresh(where, now)
-        entry.replicas.remove(replica)
-        decisions.append(Withdraw(entry.job, replica))
+        held.replicas.remove(replica)
+        decisions.append(Withdraw(held.job, replica))
 
     # -- trying twice
 
-    def _try_again(self, entry: _Entry, may: bool, now: float, decisions: list[Decision]) -> None:
-        """Let a call that failed wait for another replica, before all that wait; refuse it where that makes no sense."""
-        settings = self._settings.retries
-        others = len(entry.tried) < settings.attempts and any(
-            index not in entry.tried for index in self.fleet.usable.some(settings.attempts, 0.0)
-        )
-        if not (may and others and not self._late(entry, now) and self._retries.spend()):
-            self._refuse(entry, "failed", now, decisions)
-        elif self._discipline == "none":
-            self._send_anywhere(entry, now, decisions)
-        else:
-            self._again[entry.job.id] = entry
-            self._wait_at_most(entry, now)
+    def _try_again(self, held: Held, may: bool, now: float, decisions: list[Decision]) -> None:
+        """Let a call that failed wait for another replica, before all that wait; refuse it where that makes no sense.
+
+        Where no other may be asked, those that failed it are asked again after a pause, which doubles.
+        """
+        settings, usable = self._settings.retries, self.fleet.usable
+        if not may or held.attempts >= settings.attempts or not usable:
+            self._refuse(held, "failed", now, decisions)
+            return
+        if all(index in held.tried for index in usable.some(settings.attempts, 0.0)):
+            held.tried.clear()
+            held.not_before = now + settings.pause * 2.0 ** (held.attempts - 1) * (0.5 + self._rng.random())
+        if self._late(held, max(now, held.not_before)) or not self._retries.spend():
+            self._refuse(held, "failed", now, decisions)
+            return
+        self._again[held.job.id] = held
+        self._wait_at_most(held, now)
+        if held.not_before > now:
+            heappush(self._alarms, (held.not_before, held.job.id, "again"))
 
     def _send_again(self, now: float, decisions: list[Decision]) -> None:
         """Calls that failed elsewhere go first. They stand aside, because the replica that is open may be the one that failed them."""
-        for entry in list(self._again.values())[:AGAIN_AT_ONCE]:
-            if self._late(entry, now):
-                self._refuse(entry, "failed", now, decisions)
+        for held in list(self._again.values())[:AGAIN_AT_ONCE]:
+            if now < held.not_before:
                 continue
-            where = self._open_to(entry, now) if self.fleet.open else ()
-            if where:
-                del self._again[entry.job.id]
-                self._send(entry, where, now, decisions)
+            if self._discipline == "none":
+                del self._again[held.job.id]
+                self._send_anywhere(held, now, decisions)
+            elif self._late(held, now):
+                self._refuse(held, "failed", now, decisions)
+            elif where := self._open_to(held, now) if self.fleet.open else ():
+                del self._again[held.job.id]
+                self._send_best(held, where, now, decisions)
 
-    def _hedge(self, entry: _Entry, now: float, decisions: list[Decision]) -> None:
+    def _hedge(self, held: Held, now: float, decisions: list[Decision]) -> None:
         """Ask a second replica, where one has room and nobody waits for it."""
-        if entry.began or len(entry.replicas) != 1 or self.waiting:
+        if held.began or len(held.replicas) != 1 or self.waiting:
             return
-        where = [replica for replica in self._open_to(entry, now) if replica.breaker.view(now).state == "closed"]
+        where = [replica for replica in self._open_to(held, now) if replica.breaker.view(now).state == "closed"]
         if where and self._hedges.spend():
-            self._send(entry, where, now, decisions, hedge=True)
+            self._send_best(held, where, now, decisions, hedge=True)
 
     # -- the end of a job
 
-    def _charge(self, entry: _Entry, tokens: float) -> None:
-        self.tenants.charge(entry.job.tenant, tokens - entry.charged)
-        entry.charged = tokens
+    def _charge(self, held: Held, tokens: float) -> None:
+        self.tenants.charge(held.job.tenant, tokens - held.charged)
+        held.charged = tokens
 
-    def _correct(self, entry: _Entry, tokens: float) -> None:
-        self.tenants.correct(entry.job.tenant, tokens - entry.charged)
-        if tokens < entry.charged:
-            self._queue.touched(entry.job.tenant)
-        entry.charged = tokens
+    def _correct(self, held: Held, tokens: float) -> None:
+        self.tenants.correct(held.job.tenant, tokens - held.charged)
+        if tokens < held.charged:
+            self._queue.touched(held.job.tenant)
+        held.charged = tokens
 
-    def _refuse(self, entry: _Entry, reason: str, now: float, decisions: list[Decision]) -> None:
-        if entry.charged:
-            self._correct(entry, 0.0)
-        decisions.append(Refuse(entry.job, reason, self._retry_after(entry.job, now)))
-        self._over(entry)
+    def _refuse(self, held: Held, reason: str, now: float, decisions: list[Decision]) -> None:
+        if held.charged:
+            self._correct(held, 0.0)
+        decisions.append(Refuse(held.job, reason, self._retry_after(held.job, now)))
+        self._over(held)
 
-    def _over(self, entry: _Entry) -> None:
-        self._again.pop(entry.job.id, None)
-        self._back(entry)
-        if self._entries.pop(entry.job.id, None) is not None:
-            self.tenants.left(entry.job.tenant)
+    def _over(self, held: Held) -> None:
+        self._again.pop(held.job.id, None)
+        if held.awaits >= 0:
+            self._take_back(held)
+        if self._held.pop(held.job.id, None) is not None:
+            self.tenants.left(held.job.tenant)

@@ -24,7 +24,7 @@ class QueueSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of a replica's places that a call of each tier leaves free for those above."""
     patience: Seconds = 30.0
     """Seconds behind its arrival for which a deadline counts at most, so that loose ones age."""
-    backlog: Seconds = 1.0
+    backlog: Seconds = 0.25
     """Seconds of prompts that a replica gets ahead; the rest waits where its order can still change."""
     cooling_wait: float = 1.0
     """Seconds for which a call waits where every replica asked to be left alone; where it would be longer, it is refused at once."""

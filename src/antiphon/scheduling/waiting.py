@@ -71,11 +71,10 @@ class WaitingQueue:
                     return line.head()
         return None
 
-    def take(self, waiting: Waiting, now: float) -> None:
-        """It goes to a replica: count it for its tier."""
-        self._drop(waiting)
+    def served(self, tier: int, cost: float, now: float) -> None:
+        """A call of that tier goes to a replica."""
         self._fade(now)
-        self._served[waiting.job.tier] += waiting.cost
+        self._served[tier] += cost
 
     def remove(self, job_id: int) -> Waiting | None:
         """It does not wait any more. None where it did not."""
@@ -167,10 +166,8 @@ class ArrivalQueue:
         del now
         return next(iter(self._there.values()), None)
 
-    def take(self, waiting: Waiting, now: float) -> None:
-        """It goes to a replica."""
-        del now
-        self.remove(waiting.job.id)
+    def served(self, tier: int, cost: float, now: float) -> None:
+        """A call of that tier goes to a replica, which is nothing to this queue."""
 
     def remove(self, job_id: int) -> Waiting | None:
         """It does not wait any more. None where it did not."""

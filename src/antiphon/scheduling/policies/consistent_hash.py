@@ -1,6 +1,7 @@
 """The replica that a key belongs to, and where that one has more than its part, the next.
 
-The key is the session, else the beginning of the prompt, else the tenant. Loads are bounded: nobody gets more than a quarter above
+The key is the session, else the beginning of the prompt, else the tenant. Of a prompt the second block counts, because the first is
+often everybody's. Loads are bounded: nobody gets more than a quarter above
 the mean (Mirrokni, Thorup and Zadimoghaddam, Consistent Hashing with Bounded Loads, SODA 2018).
 """
 
@@ -17,7 +18,7 @@ BOUND = 1.25
 
 
 def _key(job: Job) -> str:
-    return job.session or (f"block {job.blocks[0]}" if job.blocks else f"tenant {job.tenant}")
+    return job.session or (f"block {job.blocks[:2][-1]}" if job.blocks else f"tenant {job.tenant}")
 
 
 class _Policy(Policy):
@@ -33,7 +34,9 @@ class _Policy(Policy):
         most = BOUND * (fleet.calls + 1) / len(fleet)
         scores = cheapest([replica.load(now) for replica in replicas])
         return [
-            1.0 - 0.1 * homes.index(replica.index) if replica.index in homes and replica.load(now) < most else 0.5 * score
+            1.0 - 0.1 * homes.index(replica.index)
+            if replica.index in homes and replica.load(now) < most and not replica.place_in(now)
+            else 0.5 * score
             for replica, score in zip(replicas, scores, strict=True)
         ]
 

@@ -28,7 +28,9 @@ class _Policy(Policy):
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
         now, tokens = situation.now, max(1, job.prompt_tokens)
         uncached = [replica.uncached(job, situation.block_tokens) for replica in replicas]
-        waits = [replica.place_in(now) + replica.first_token_in(left, now) for replica, left in zip(replicas, uncached, strict=True)]
+        waits = [
+            replica.place_in(now) + replica.first_token_in(left, now) for replica, left in zip(replicas, uncached, strict=True)
+        ]
         usual = TARGET_FROM + TARGET_TIMES * situation.fleet.typical.first_token(tokens)
         target = min(situation.target, usual)
         sooner = cheapest(waits)

@@ -12,6 +12,10 @@ from antiphon.scheduling.fleet import Replica
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
 
+WAITS = 1.0
+"""Seconds that a call waits for a place at its session's home."""
+
+
 class _Policy(Policy):
     title = "each session at its own replica"
     queue: Discipline = "deadline"
@@ -20,12 +24,13 @@ class _Policy(Policy):
         return situation.fleet.ring.owners(job.session, 3) if job.session else ()
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
-        scores = cheapest([replica.work(situation.now) for replica in replicas])
+        now = situation.now
+        scores = cheapest([replica.work(now) for replica in replicas])
         if not job.session:
             return scores
         homes = situation.fleet.ring.owners(job.session, 3)
         return [
-            1.0 - 0.1 * homes.index(replica.index) if replica.index in homes else 0.5 * score
+            1.0 - 0.1 * homes.index(replica.index) if replica.index in homes and replica.place_in(now) < WAITS else 0.5 * score
             for replica, score in zip(replicas, scores, strict=True)
         ]
 

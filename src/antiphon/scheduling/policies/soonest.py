@@ -15,7 +15,10 @@ class _Policy(Policy):
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
         return cheapest(
-            [replica.answer_in(replica.uncached(job, situation.block_tokens), situation.output, situation.now) for replica in replicas]
+            [
+                replica.answer_in(replica.uncached(job, situation.block_tokens), situation.output, situation.now)
+                for replica in replicas
+            ]
         )
 
 
