@@ -7,8 +7,9 @@ from typing import Literal, Protocol
 import msgspec
 
 from antiphon.core.plugins import PluginGroup
-from antiphon.scheduling.fleet import Fleet, Members, Replica
+from antiphon.scheduling.fleet import Fleet, Members
 from antiphon.scheduling.job import Job
+from antiphon.scheduling.replica import Replica
 
 SAMPLE = 8
 """Replicas that are looked at for one call besides those that a policy names: its cost does not grow with the fleet."""
@@ -38,8 +39,8 @@ class Policy(Protocol):
     title: str
     """What it does, in a few words."""
     queue: Discipline
-    """How calls wait where this policy has the most weight: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``, where each
-    goes out at once and waits at its replica."""
+    """How calls wait where this policy has the most weight: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``, where
+    each goes out at once and waits at its replica."""
 
     def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
         """Numbers of replicas that must be looked at, also in a fleet of which only a sample is: the first four count."""
@@ -136,7 +137,7 @@ class Choice:
         began = self._stopwatch()
         try:
             given = policy.score(job, replicas, situation, self._rng)
-            scores = [1.0 if score > 1.0 else score if score > 0.0 else 0.0 for score in given]
+            scores = [min(1.0, max(0.0, score)) for score in given]
         except Exception:
             scores = []
         conduct.spent += self._stopwatch() - began

@@ -2,7 +2,8 @@
 
 from math import inf
 
-from antiphon.scheduling.fleet import Fleet, Out, Replica
+from antiphon.scheduling.fleet import Fleet
+from antiphon.scheduling.replica import Out, Replica
 from antiphon.scheduling.settings import HealthSettings
 
 

@@ -47,7 +47,7 @@ class Held:
 
 
 class Aside:
-    """Calls that wait for one replica although others have room, because what is in its cache is worth it. First come, first served."""
+    """Calls that wait for one replica although others have room, for the sake of its cache. First come, first served."""
 
     __slots__ = ("_by_replica", "_count")
 

@@ -6,17 +6,17 @@ from math import inf
 from random import Random
 
 from antiphon.core.breaker import BreakerView
+from antiphon.scheduling.admission import Admission
 from antiphon.scheduling.choice import Choice, Discipline, Situation
 from antiphon.scheduling.fairness import TokenCounters, cost
-from antiphon.scheduling.fleet import Fleet, Out, Replica, ReplicaInfo, Reported
+from antiphon.scheduling.fleet import Fleet
 from antiphon.scheduling.health import Health
-from antiphon.scheduling.held import Aside, Held
 from antiphon.scheduling.hedging import Waits
+from antiphon.scheduling.held import Aside, Held
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
-from antiphon.scheduling.lengths import Lengths
+from antiphon.scheduling.replica import Out, Replica, ReplicaInfo, Reported
 from antiphon.scheduling.retries import Budget
 from antiphon.scheduling.settings import SchedulerSettings
-from antiphon.scheduling.speed import Drain
 from antiphon.scheduling.waiting import ArrivalQueue, WaitingQueue
 
 AGAIN_AT_ONCE = 16
@@ -57,8 +57,7 @@ class Scheduler:
         self._again: dict[int, Held] = {}
         """Calls that failed somewhere and wait for another replica, before all others."""
         self._aside = Aside()
-        self._lengths = Lengths()
-        self._drain = Drain()
+        self._admission = Admission(self.fleet, settings.queue, self._rng)
         self._held: dict[int, Held] = {}
         self._retries = Budget(settings.retries.budget, settings.retries.reserve)
         self._hedges = Budget(settings.retries.hedge_budget, 0.0)
@@ -80,7 +79,7 @@ class Scheduler:
 
     def expected_wait(self, job: Job) -> float:
         """Seconds that the job would wait if it came now."""
-        return self._drain.seconds(self._queue.work_before(job))
+        return self._admission.wait(job, self._queue)
 
     def next_alarm(self) -> float:
         """When ``tick`` has something to do at the latest; infinite where nothing is due."""
@@ -97,10 +96,10 @@ class Scheduler:
             return decisions
         self._retries.earn()
         self._hedges.earn()
-        held = Held(job, self._expected_output(job, now))
+        held = Held(job, self._admission.expected_output(job, now))
         refusal = self._refusal_at_entry(held, now, decisions)
         if refusal:
-            decisions.append(Refuse(job, refusal, self._retry_after(job, now)))
+            decisions.append(Refuse(job, refusal, self._admission.retry_after(job, self._queue, now)))
             return decisions
         self._held[job.id] = held
         self.tenants.came(job.tenant)
@@ -149,7 +148,7 @@ class Scheduler:
         where.finished(out, output_tokens, now)
         self._health.finished(where, out, output_tokens, now)
         self.fleet.refresh(where, now)
-        self._lengths.learn(held.job.tenant, output_tokens)
+        self._admission.lengths.learn(held.job.tenant, output_tokens)
         self._correct(held, cost(out.uncached, output_tokens))
         self._over(held)
         self._pump(now, decisions)
@@ -168,7 +167,7 @@ class Scheduler:
     ) -> list[Decision]:
         """A replica has failed a call.
 
-        ``blame``: that speaks against it; ``unreachable``: no connection came about; ``retry_after``: seconds that it wants to rest.
+        ``blame``: that speaks against it; ``unreachable``: no connection came about; ``retry_after``: seconds of rest that it wants.
         The call goes to another replica where it may; else it is refused with reason ``failed``, and its caller hears what the
         replica said.
         """
@@ -254,7 +253,7 @@ class Scheduler:
     def reconfigure(
         self, replicas: Sequence[ReplicaInfo], policy: Sequence[tuple[str, float]], settings: SchedulerSettings, now: float
     ) -> list[Decision]:
-        """Take other replicas, told apart by name, another policy and other settings. Calls under way go on, also where a replica leaves."""
+        """Take other replicas (told apart by name), policy and settings. Calls under way go on, also where a replica leaves."""
         decisions: list[Decision] = []
         for held in self._aside.everybody():
             self._take_back(held)
@@ -263,6 +262,7 @@ class Scheduler:
         fleet.breaker, fleet.backlog, fleet.panic_below = settings.breaker, settings.queue.backlog, settings.panic
         fleet.set(replicas, now, fresh=True)
         self._health.settings = settings.health
+        self._admission.settings = settings.queue
         self._retries.change(retries.budget, retries.reserve)
         self._hedges.change(retries.hedge_budget, 0.0)
         self._waits.quantile = retries.hedge_quantile
@@ -296,52 +296,25 @@ class Scheduler:
             else:
                 self._enqueue(held)
 
-    def _expected_output(self, job: Job, now: float) -> float:
-        """Answer tokens: like those before, and no more than would be in time at an idle replica."""
-        bound = float(job.max_tokens)
-        typical = self.fleet.typical
-        if job.deadline < inf and typical.known:
-            pace = typical.per_token(1.0)
-            left = job.deadline - now - typical.first_token(job.prompt_tokens)
-            if pace > 0:
-                bound = min(bound, max(1.0, left / pace))
-        return self._lengths.expected(job.tenant, bound)
-
     def _refusal_at_entry(self, held: Held, now: float, decisions: list[Decision]) -> str:
         """Why the job is refused before it waits; empty where it may."""
-        job, settings = held.job, self._settings.queue
-        if not self.fleet.usable and (self._discipline == "none" or self.fleet.next_recovery(now) - now > settings.cooling_wait):
+        if self._admission.nowhere(now, 0.0 if self._discipline == "none" else self._settings.queue.cooling_wait):
             return "no_replica"
-        if self._discipline == "deadline" and self._queue:
-            wait = self.expected_wait(job)
-            if now + wait + self._quickest(held) > job.deadline or now + wait > job.first_token_due:
-                return "late"
-            if wait > settings.max_wait[job.tier]:
-                return "waited"
-            if job.sheddable and job.tier and self._sheds(held, wait / settings.max_wait[job.tier]):
-                return "shed"
-        if self._discipline == "none" or len(self._queue) < max(1, settings.max_waiting):
+        if self._discipline == "none":
             return ""
-        return "" if self._make_room(job, now, decisions) else "queue_full"
+        refusal = self._admission.refusal(held, self._queue, now) if self._discipline == "deadline" else ""
+        if refusal or len(self._queue) < max(1, self._settings.queue.max_waiting):
+            return refusal
+        return "" if self._make_room(held.job, now, decisions) else "queue_full"
 
     def _make_room(self, job: Job, now: float, decisions: list[Decision]) -> bool:
-        """A place in a full queue, taken from whoever should give way first. Nothing that a replica has begun is ever taken back."""
+        """A place in a full queue, taken from whoever should give way first. What a replica has is never taken back."""
         waiting = self._queue.gives_way(job)
         if waiting is None:
             return False
         self._queue.remove(waiting.job.id)
         self._refuse(self._held[waiting.job.id], "queue_full", now, decisions)
         return True
-
-    def _sheds(self, held: Held, pressure: float) -> bool:
-        """Refuse by chance: the longer the wait, and the more work the call is, the likelier."""
-        start = self._settings.queue.shed_from
-        if pressure <= start:
-            return False
-        chance = (pressure - start) / max(1e-9, 1 - start)
-        mean = self._queue.work / len(self._queue)
-        size = cost(held.job.prompt_tokens, held.output) / max(1.0, mean)
-        return self._rng.random() < min(1.0, chance * size)
 
     def _enqueue(self, held: Held) -> None:
         job = held.job
@@ -370,7 +343,7 @@ class Scheduler:
             if waiting is None:
                 return
             held = self._held[waiting.job.id]
-            if self._discipline == "deadline" and self._late(held, now):
+            if self._discipline == "deadline" and self._admission.late(held, now):
                 self._queue.remove(waiting.job.id)
                 self._refuse(held, "late", now, decisions)
                 continue
@@ -385,7 +358,7 @@ class Scheduler:
                 self._set_aside(held, replica, now)
 
     def _set_aside(self, held: Held, replica: Replica, now: float) -> None:
-        """Let a call wait for the one replica that is best for it although others are open, but not for much longer than it seems."""
+        """Let a call wait for the one replica that is best for it although others are open, for about as long as it seems."""
         heappush(self._alarms, (now + 2 * replica.place_in(now), held.job.id, "release"))
         replica.awaited += 1
         self._aside.put(held, replica.index)
@@ -413,26 +386,6 @@ class Scheduler:
                     self._send(held, replica, (), now, decisions)
                 else:
                     break
-
-    def _late(self, held: Held, now: float) -> bool:
-        """Whether not even the quickest replica would be in time."""
-        job = held.job
-        if job.deadline == inf and job.first_token_due == inf:
-            return False
-        first = self.fleet.typical.first_token(job.prompt_tokens) if not job.blocks else 0.0
-        return now + self._quickest(held) > job.deadline or now + first > job.first_token_due
-
-    def _quickest(self, held: Held) -> float:
-        """Seconds to the whole answer at a replica with nothing else to do."""
-        prompt = 0.0 if held.job.blocks else float(held.job.prompt_tokens)
-        return self.fleet.typical.answer(prompt, held.output, 1.0)
-
-    def _retry_after(self, job: Job, now: float) -> float:
-        """Seconds after which asking again may help: until a replica may be asked, or until what waits before has been served."""
-        if not self.fleet.usable:
-            recovery = self.fleet.next_recovery(now)
-            return max(0.0, recovery - now) if recovery < inf else 1.0
-        return max(1.0, self._drain.seconds(self._queue.work_before(job)))
 
     # -- replicas
 
@@ -492,7 +445,7 @@ class Scheduler:
         self.fleet.refresh(replica, now)
         held.replicas.append(replica.index)
         if not hedge:
-            self._drain.sent(job.prompt_tokens, held.output, now, waiting=bool(self._queue))
+            self._admission.drain.sent(job.prompt_tokens, held.output, now, waiting=bool(self._queue))
             self._queue.served(job.tier, cost(job.prompt_tokens, held.output), now)
             self._charge(held, cost(uncached, held.output))
         self._set_alarms(replica, out, now)
@@ -539,7 +492,7 @@ class Scheduler:
         if all(index in held.tried for index in usable.some(settings.attempts, 0.0)):
             held.tried.clear()
             held.not_before = now + settings.pause * 2.0 ** (held.attempts - 1) * (0.5 + self._rng.random())
-        if self._late(held, max(now, held.not_before)) or not self._retries.spend():
+        if self._admission.late(held, max(now, held.not_before)) or not self._retries.spend():
             self._refuse(held, "failed", now, decisions)
             return
         self._again[held.job.id] = held
@@ -548,14 +501,14 @@ class Scheduler:
             heappush(self._alarms, (held.not_before, held.job.id, "again"))
 
     def _send_again(self, now: float, decisions: list[Decision]) -> None:
-        """Calls that failed elsewhere go first. They stand aside, because the replica that is open may be the one that failed them."""
+        """Calls that failed elsewhere go first. They stand apart: what is open may be what failed them."""
         for held in list(self._again.values())[:AGAIN_AT_ONCE]:
             if now < held.not_before:
                 continue
             if self._discipline == "none":
                 del self._again[held.job.id]
                 self._send_anywhere(held, now, decisions)
-            elif self._late(held, now):
+            elif self._admission.late(held, now):
                 self._refuse(held, "failed", now, decisions)
             elif where := self._open_to(held, now) if self.fleet.open else ():
                 del self._again[held.job.id]
@@ -584,7 +537,7 @@ class Scheduler:
     def _refuse(self, held: Held, reason: str, now: float, decisions: list[Decision]) -> None:
         if held.charged:
             self._correct(held, 0.0)
-        decisions.append(Refuse(held.job, reason, self._retry_after(held.job, now)))
+        decisions.append(Refuse(held.job, reason, self._admission.retry_after(held.job, self._queue, now)))
         self._over(held)
 
     def _over(self, held: Held) -> None:

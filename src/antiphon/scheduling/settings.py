@@ -27,7 +27,7 @@ class QueueSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backlog: Seconds = 0.25
     """Seconds of prompts that a replica gets ahead; the rest waits where its order can still change."""
     cooling_wait: float = 1.0
-    """Seconds for which a call waits where every replica asked to be left alone; where it would be longer, it is refused at once."""
+    """Seconds for which a call waits where no replica may be asked; where it would be longer, it is refused at once."""
     shed_from: Share = 0.5
     """Share of ``max_wait`` from which on sheddable calls below tier 0 are refused early: the longer the wait, the more of them."""
 

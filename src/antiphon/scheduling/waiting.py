@@ -99,7 +99,7 @@ class WaitingQueue:
     def gives_way(self, job: Job) -> Waiting | None:
         """Who should leave a full queue so that this job can wait: the last of the lowest tier below its own, sheddable ones first.
 
-        In its own tier an elastic call that may be shed gives way to a real-time one, and to one that may not. None where nobody does.
+        In its own tier an elastic call that may be shed gives way to a real-time one, and to one that may not be.
         """
         for tier in range(TIERS - 1, job.tier, -1):
             realtime, elastic = self._lines[tier][0], self._lines[tier][1]

@@ -2,16 +2,16 @@
 
 Its own time is what is predicted from the work, the speed and the prefix cache of each replica. What it takes from others is the
 prompt that must be computed again although somebody has it: that work keeps later calls waiting and drives other prefixes out of
-the cache, so a second of it counts for several. With nothing cached, and replicas that are alike, the one that is free first is left.
+the cache, so a second of it counts for several. Where nothing is cached and replicas are alike, the one that is free first is left.
 """
 
 from collections.abc import Sequence
 from random import Random
 
 from antiphon.scheduling.choice import Discipline, Policy, Situation
-from antiphon.scheduling.fleet import Replica
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.replica import Replica
 
 RECOMPUTED = 16.0
 """Seconds that one second of prefill counts for which another replica would have spared. Measured on a trace of conversations:

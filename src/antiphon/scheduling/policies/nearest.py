@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from random import Random
 
 from antiphon.scheduling.choice import Discipline, Policy, Situation
-from antiphon.scheduling.fleet import Replica, distance
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.replica import Replica, distance
 
 SHARE = 0.2
 """What the work there counts for between equally near ones."""

@@ -1,16 +1,16 @@
 """Two replicas by chance, and of these the one that is quicker and has less to do.
 
-The power of two choices (Mitzenmacher, 2001), with the peak EWMA of latency of Twitter's Finagle as its measure: a peak counts at once
-and fades slowly, and errors and refusals are booked as slow calls.
+The power of two choices (Mitzenmacher, 2001), with the peak EWMA of latency of Twitter's Finagle as its measure: a peak counts
+at once and fades slowly, and errors and refusals are booked as slow calls.
 """
 
 from collections.abc import Sequence
 from random import Random
 
 from antiphon.scheduling.choice import Discipline, Policy, Situation
-from antiphon.scheduling.fleet import Replica
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.replica import Replica
 
 UNKNOWN = 0.001
 """Seconds that a replica without any call is taken to need, so that it is tried."""

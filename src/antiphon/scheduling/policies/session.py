@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from random import Random
 
 from antiphon.scheduling.choice import Discipline, Policy, Situation
-from antiphon.scheduling.fleet import Replica
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.replica import Replica
 
 WAITS = 1.0
 """Seconds that a call waits for a place at its session's home."""
