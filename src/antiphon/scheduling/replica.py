@@ -56,8 +56,8 @@ class Out(msgspec.Struct, gc=False):
     """Answer tokens, by estimate."""
     calls: int
     """Calls at the replica when it was sent."""
-    first_at: float = 0.0
-    """When its first token came; 0 before."""
+    first_at: float = -1.0
+    """When its first token came; negative before."""
     calls_at_first: int = 0
     trial: int = 0
     """Number of its trial, where the breaker was half open."""
@@ -233,7 +233,7 @@ class Replica:
 
     def told(self, reported: Reported, now: float) -> None:
         """Take what the replica says of itself; what we sent ourselves is counted already."""
-        waiting = sum(1 for out in self.out.values() if not out.first_at)
+        waiting = sum(1 for out in self.out.values() if out.first_at < 0)
         self._others = max(0, reported.running + reported.waiting - len(self.out))
         self._others_waiting = min(self._others, max(0, reported.waiting - waiting))
         self._reported_at = now
@@ -286,7 +286,7 @@ class Replica:
         if self.out.pop(out.job.id, None) is None:
             return
         self._shared.calls -= 1
-        if not out.first_at:
+        if out.first_at < 0:
             self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
         self.tokens -= out.job.prompt_tokens + out.output
         self.answers -= out.output

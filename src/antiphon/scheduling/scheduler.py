@@ -121,7 +121,7 @@ class Scheduler:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
-        if out.first_at:
+        if out.first_at >= 0:
             return decisions
         self._health.first_token(where, out, now)
         where.first_token(out, now)
@@ -143,7 +143,7 @@ class Scheduler:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
-        if not out.first_at:
+        if out.first_at < 0:
             decisions += self.first_token(job_id, replica, now)
         where.finished(out, output_tokens, now)
         self._health.finished(where, out, output_tokens, now)
@@ -465,7 +465,7 @@ class Scheduler:
         for index in held.replicas:
             replica = self.fleet.replicas[index]
             out = replica.out[held.job.id]
-            if not out.first_at and not out.judged and now - out.sent >= self._health.patience(replica, out) - 1e-9:
+            if out.first_at < 0 and not out.judged and now - out.sent >= self._health.patience(replica, out) - 1e-9:
                 self._health.late(replica, out, now)
                 self.fleet.refresh(replica, now)
 
