@@ -8,7 +8,6 @@ from antiphon.core.breaker import BreakerPolicy
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.replica import Replica, ReplicaInfo, Shared
 from antiphon.scheduling.ring import Ring
-from antiphon.scheduling.speed import Speed
 
 
 class Members:
@@ -54,6 +53,8 @@ class Fleet:
 
     def __init__(self, breaker: BreakerPolicy, *, backlog: float, panic: float) -> None:
         self.shared = Shared()
+        self.typical = self.shared.typical
+        """How fast a replica is on average."""
         self.replicas: list[Replica] = []
         """By number. The place of one that has left is given to another later."""
         self.ring = Ring()
@@ -66,6 +67,8 @@ class Fleet:
         self.backlog = backlog
         self.panic_below = panic
         self.mean_weight = 1.0
+        self.panic = False
+        """So many are sick that all of them count as well: that looks like a fault of ours."""
         self._count = 0
         self._sick: set[int] = set()
         self._recoveries: list[tuple[float, int]] = []
@@ -78,16 +81,6 @@ class Fleet:
     def calls(self) -> int:
         """Calls that are out at all of them."""
         return self.shared.calls
-
-    @property
-    def typical(self) -> Speed:
-        """How fast a replica is on average."""
-        return self.shared.typical
-
-    @property
-    def panic(self) -> bool:
-        """Whether so many are sick that all of them count as well. The only replica of a fleet has none to give way to."""
-        return self._count > 1 and self._count - len(self._sick) < self.panic_below * self._count
 
     # -- who is where
 
@@ -145,16 +138,23 @@ class Fleet:
 
     def refresh(self, replica: Replica, now: float) -> None:
         """Something happened at a replica: look anew whether it may be asked."""
-        before = self.panic
-        if replica.leaving or replica.breaker.admits(replica.breaker_policy, now):
-            self._sick.discard(replica.index)
-        else:
-            self._sick.add(replica.index)
-        if self.panic != before:
+        sick = not replica.leaving and not replica.breaker.admits(replica.breaker_policy, now)
+        if sick != (replica.index in self._sick):
+            if sick:
+                self._sick.add(replica.index)
+            else:
+                self._sick.discard(replica.index)
+        panic = self._panics()
+        if panic != self.panic:
+            self.panic = panic
             for each in self.replicas:
                 self._place(each, now)
         else:
             self._place(replica, now)
+
+    def _panics(self) -> bool:
+        """The only replica of a fleet has none to give way to."""
+        return bool(self._sick) and self._count > 1 and self._count - len(self._sick) < self.panic_below * self._count
 
     def _place(self, replica: Replica, now: float) -> None:
         index = replica.index

@@ -167,7 +167,7 @@ class Scheduler:
     ) -> list[Decision]:
         """A replica has failed a call.
 
-        ``blame``: that speaks against it; ``unreachable``: no connection came about; ``retry_after``: seconds of rest that it wants.
+        ``blame``: that speaks against it; ``unreachable``: no connection came about; ``retry_after``: seconds of rest it wants.
         The call goes to another replica where it may; else it is refused with reason ``failed``, and its caller hears what the
         replica said.
         """
@@ -347,11 +347,12 @@ class Scheduler:
                 self._queue.remove(waiting.job.id)
                 self._refuse(held, "late", now, decisions)
                 continue
-            where = self._open_to(held, now)
+            situation = self._situation(held, now)
+            where = self._open_to(held, situation)
             if not where:
                 return
             self._queue.remove(waiting.job.id)
-            replica, scores = self.choice.pick(held.job, where, self._situation(held, now))
+            replica, scores = self.choice.pick(held.job, where, situation)
             if held.released or not replica.place_in(now):
                 self._send(held, replica, scores, now, decisions)
             else:
@@ -396,13 +397,13 @@ class Scheduler:
             due = min(due, job.deadline - self.fleet.typical.per_token(1.0) * held.output)
         return Situation(now, self.fleet, self._settings.block_tokens, held.output, due - now, self._home)
 
-    def _open_to(self, held: Held, now: float) -> Sequence[Replica]:
+    def _open_to(self, held: Held, situation: Situation) -> Sequence[Replica]:
         """Replicas that can take the job now."""
-        job = held.job
+        job, now = held.job, situation.now
         share = 1.0 - self._settings.queue.headroom[job.tier]
         return [
             replica
-            for replica in self.choice.candidates(job, self.fleet.open, self._situation(held, now))
+            for replica in self.choice.candidates(job, self.fleet.open, situation)
             if (replica.fits(job, share, held.output, now) or self._may_wait_for(held, replica))
             and replica.index not in held.tried
             and replica.index not in held.replicas
@@ -420,19 +421,20 @@ class Scheduler:
 
     def _send_anywhere(self, held: Held, now: float, decisions: list[Decision]) -> None:
         """Send a job at once, whatever waits at the replicas, or refuse it."""
-        found = self.choice.candidates(held.job, self.fleet.usable, self._situation(held, now))
+        situation = self._situation(held, now)
+        found = self.choice.candidates(held.job, self.fleet.usable, situation)
         found = [replica for replica in found if replica.index not in held.tried]
         where = [replica for replica in found if self._lets_start(replica, now)] or found
         if where:
-            self._send_best(held, where, now, decisions)
+            self._send_best(held, where, situation, decisions)
         else:
             self._refuse(held, "failed" if held.attempts else "no_replica", now, decisions)
 
     def _send_best(
-        self, held: Held, where: Sequence[Replica], now: float, decisions: list[Decision], *, hedge: bool = False
+        self, held: Held, where: Sequence[Replica], situation: Situation, decisions: list[Decision], *, hedge: bool = False
     ) -> None:
-        replica, scores = self.choice.pick(held.job, where, self._situation(held, now))
-        self._send(held, replica, scores, now, decisions, hedge=hedge)
+        replica, scores = self.choice.pick(held.job, where, situation)
+        self._send(held, replica, scores, situation.now, decisions, hedge=hedge)
 
     def _send(
         self, held: Held, replica: Replica, scores: Scores, now: float, decisions: list[Decision], *, hedge: bool = False
@@ -510,17 +512,21 @@ class Scheduler:
                 self._send_anywhere(held, now, decisions)
             elif self._admission.late(held, now):
                 self._refuse(held, "failed", now, decisions)
-            elif where := self._open_to(held, now) if self.fleet.open else ():
-                del self._again[held.job.id]
-                self._send_best(held, where, now, decisions)
+            elif self.fleet.open:
+                situation = self._situation(held, now)
+                where = self._open_to(held, situation)
+                if where:
+                    del self._again[held.job.id]
+                    self._send_best(held, where, situation, decisions)
 
     def _hedge(self, held: Held, now: float, decisions: list[Decision]) -> None:
         """Ask a second replica, where one has room and nobody waits for it."""
         if held.began or len(held.replicas) != 1 or self.waiting:
             return
-        where = [replica for replica in self._open_to(held, now) if replica.breaker.view(now).state == "closed"]
+        situation = self._situation(held, now)
+        where = [replica for replica in self._open_to(held, situation) if replica.breaker.view(now).state == "closed"]
         if where and self._hedges.spend():
-            self._send_best(held, where, now, decisions, hedge=True)
+            self._send_best(held, where, situation, decisions, hedge=True)
 
     # -- the end of a job
 

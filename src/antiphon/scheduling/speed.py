@@ -16,22 +16,19 @@ class Speed:
     The first is a mean weighed by tokens; the second a straight line fitted by least squares, in which older samples fade.
     """
 
-    __slots__ = ("_decodes", "_prefill_seconds", "_prefill_tokens", "_prefills", "_sums", "_typical")
+    __slots__ = ("known", "_decodes", "_prefill_seconds", "_prefill_tokens", "_prefills", "_sums", "_typical")
 
     def __init__(self, typical: "Speed | None" = None) -> None:
         self._typical = typical
         """What is believed before there are samples."""
+        self.known = False
+        """Whether there is enough of its own to go by."""
         self._prefills = 0
         self._prefill_seconds = 0.0
         self._prefill_tokens = 0.0
         self._decodes = 0
         self._sums = (0.0, 0.0, 0.0, 0.0, 0.0)
         """Of 1, x, y, x², xy, with x running sequences and y seconds for a token."""
-
-    @property
-    def known(self) -> bool:
-        """Whether there is something to go by."""
-        return (self._prefills >= FEW and self._decodes >= FEW) or (self._typical is not None and self._typical.known)
 
     def saw_first_token(self, tokens: float, seconds: float) -> None:
         """The first token came after so many seconds, in which ``tokens`` uncached prompt tokens were to be prefilled."""
@@ -50,6 +47,7 @@ class Speed:
         elif self._decodes >= FEW:
             seconds = min(seconds, OUTLIER * self.per_token(running))
         self._decodes += 1
+        self.known = self._decodes >= FEW and self._prefills >= FEW
         ones, xs, ys, squares, products = self._sums
         self._sums = (
             ones * MEMORY + 1.0,
