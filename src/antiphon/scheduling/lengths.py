@@ -9,10 +9,10 @@ GROWTH = 1.25
 CLASSES = 48
 MEMORY = 2000.0
 """Answers after which an older one counts for half or less."""
+EDGES = [GROWTH**place for place in range(CLASSES - 1)]
+"""The longest answer of each class but the last."""
 PRIOR = 64.0
 """Tokens that an answer is taken to have before any was seen."""
-_EDGES = [GROWTH**place for place in range(CLASSES)]
-"""Longest answer of each class; the last one takes all that are longer."""
 
 
 class Lengths:
@@ -78,4 +78,4 @@ class _Distribution:
 
 
 def _class_of(tokens: float) -> int:
-    return min(bisect_left(_EDGES, tokens), CLASSES - 1)
+    return bisect_left(EDGES, tokens)
