@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
-from antiphon.scheduling.fleet import ReplicaInfo
 from antiphon.scheduling.job import Decision, Dispatch, Job
 from antiphon.scheduling.limits import LimitSettings
+from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
 
