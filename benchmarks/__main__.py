@@ -5,6 +5,7 @@ import sys
 from benchmarks import dialects, engine, ledger, nesting, snapshot
 from benchmarks.gateway import __main__ as gateway
 from benchmarks.gateway import workers
+from benchmarks.scheduler import __main__ as scheduler
 
 BENCHMARKS = {
     "gateway": gateway.main,
@@ -14,6 +15,7 @@ BENCHMARKS = {
     "engine": engine.main,
     "ledger": ledger.main,
     "snapshot": snapshot.main,
+    "scheduler": scheduler.main,
 }
 
 

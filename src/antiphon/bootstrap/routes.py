@@ -10,12 +10,12 @@ from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.definition import Definition
 from antiphon.dispatch.describe import BLOCK_TOKENS, Describer, Promise
 from antiphon.dispatch.scheduled import Scheduled
-from antiphon.scheduling.fleet import ReplicaInfo
 from antiphon.scheduling.limits import LimitSettings
+from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.retries import RetrySettings
 from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
 
-_BY_PREFIX = frozenset(("prefix", "soonest", "balanced"))
+_BY_PREFIX = frozenset(("prefix", "soonest", "balanced", "consistent-hash", "session"))
 """Policies that look at prefix blocks."""
 
 

@@ -70,6 +70,8 @@ class Reader:
                 return self._dict(node, kind, path)
             case inspect.VarTupleType():
                 return self._tuple(node, kind, path)
+            case inspect.TupleType():
+                return self._row(node, kind, path)
             case _ if secret and not self._secrets:
                 return "" if isinstance(kind, inspect.StrType) else Secret()
             case inspect.CustomType():
@@ -149,6 +151,14 @@ class Reader:
         if isinstance(item_kind, inspect.StructType):
             return tuple(_filled(item_kind, {}) if item is INVALID else item for item in items)  # each keeps its number
         return tuple(item for item in items if item is not INVALID)
+
+    def _row(self, node: yaml.Node, kind: inspect.TupleType, path: str) -> Any:
+        if not isinstance(node, yaml.SequenceNode) or len(node.value) != len(kind.item_types):
+            what = f"one of {len(node.value)}" if isinstance(node, yaml.SequenceNode) else describe(node)
+            return self._fail(node, path, f"{path} must be {describe_type(kind)}, not {what}", "write them as [a, b, ...]")
+        pairs = zip(node.value, kind.item_types, strict=True)
+        items = [self.read(item, each, f"{path}[{index}]") for index, (item, each) in enumerate(pairs)]
+        return INVALID if INVALID in items else tuple(items)
 
     def _entries(self, node: yaml.MappingNode, path: str) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
         """The pairs of a mapping, merge keys (``<<``) resolved; notes keys that come twice and keys that are no text."""

@@ -21,7 +21,7 @@ class PolicySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A policy and its weight. A plain text is short for ``name``."""
 
     name: PolicyName
-    """Name of the policy: ``soonest``, ``prefix``, ``least-tokens``, or that of a plugin."""
+    """Name of the policy: ``balanced``, ``prefix``, ``least-tokens``, or that of a plugin."""
     weight: Weight = 1.0
     """What its score counts for beside the others'."""
 
@@ -64,7 +64,7 @@ class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: RouteName
     """A model or an alias. All providers that serve it, or that the alias leads to, are its replicas."""
-    policy: Annotated[tuple[PolicySettings, ...], Meta(min_length=1)] = (PolicySettings("soonest"),)
+    policy: Annotated[tuple[PolicySettings, ...], Meta(min_length=1)] = (PolicySettings("balanced"),)
     """Which replica a call goes to: a policy, or several with weights. The first one says how calls wait: most policies keep one
     queue in front of all replicas; ``round-robin`` and ``least-conn`` send each call out at once."""
     tier: Tier = 1

@@ -67,6 +67,8 @@ def describe_type(kind: inspect.Type) -> str:
             return describe_type(plain(kind)[0])
         case inspect.VarTupleType():
             return "a list"
+        case inspect.TupleType():
+            return f"a list of {len(kind.item_types)}"
         case _:
             return "a mapping"
 

@@ -121,6 +121,14 @@ class Breaker:
         self._permits[number] = now + policy.trial_lease
         return True
 
+    def admits(self, policy: BreakerPolicy, now: float) -> bool:
+        """Whether a call may pass now: it is closed, or half open with a trial left."""
+        self._pass_time(now)
+        if self._state != "half_open":
+            return self._state == "closed"
+        self._end_leases(now)
+        return len(self._permits) + self._good + self._bad < policy.trials
+
     def conclude(self, policy: BreakerPolicy, number: int, ok: bool | None, now: float) -> None:
         """Tell how a trial went; None gives it back. One whose period or lease is over changes nothing."""
         self._pass_time(now)

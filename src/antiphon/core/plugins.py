@@ -35,7 +35,7 @@ class PluginGroup:
         for entry in entry_points(group=self.group, name=name):
             return entry.load()
         if name not in self.names():
-            noun = self.group.rpartition(".")[2].rstrip("s")
+            noun = self.group.rpartition(".")[2].removesuffix("s").replace("policie", "policy")
             raise ConfigError(f'{noun} "{name}" is not known', remedy=f"known: {', '.join(self.names())}")
         module = importlib.import_module(f"{self.package}.{name}")
         return module.plugin

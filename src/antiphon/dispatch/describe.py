@@ -62,6 +62,7 @@ class Describer:
             prefix_blocks(call.body) if self._prefixes else (),
             wishes.session,
             wishes.region,
+            streams=call.stream,
         )
 
     def _tier_of(self, call: Call) -> int:

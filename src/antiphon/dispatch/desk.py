@@ -30,7 +30,7 @@ class Desk(Protocol):
     def arrived(self, job: Job, waiter: Waiter) -> None: ...
     def first_token(self, job_id: int, replica: int) -> None: ...
     def finished(self, job_id: int, replica: int, output_tokens: int) -> None: ...
-    def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, retry_after: float) -> None: ...
+    def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, unreachable: bool, retry_after: float) -> None: ...
     def gone(self, job_id: int) -> None: ...
 
 
@@ -68,9 +68,18 @@ class LocalDesk:
         self._waiters.pop(job_id, None)
         self._obey(self._scheduler.finished(job_id, replica, output_tokens, self._clock.monotonic()))
 
-    def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, retry_after: float) -> None:
-        now = self._clock.monotonic()
-        self._obey(self._scheduler.failed(job_id, replica, now, retryable=retryable, blame=blame, retry_after=retry_after))
+    def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, unreachable: bool, retry_after: float) -> None:
+        self._obey(
+            self._scheduler.failed(
+                job_id,
+                replica,
+                self._clock.monotonic(),
+                retryable=retryable,
+                blame=blame,
+                unreachable=unreachable,
+                retry_after=retry_after,
+            )
+        )
 
     def gone(self, job_id: int) -> None:
         decisions = self._scheduler.gone(job_id, self._clock.monotonic())

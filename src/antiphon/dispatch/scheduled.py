@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from antiphon.core.errors import AntiphonError, CannotBeOnTime, QueueFull, UpstreamError, UpstreamRefused, WaitedTooLong
+from antiphon.core.errors import (
+    AntiphonError,
+    CannotBeOnTime,
+    QueueFull,
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamUnreachable,
+    WaitedTooLong,
+)
 from antiphon.core.ports import Clock, Handle, Model, Sink
 from antiphon.core.types import Call, Headers, Usage
 from antiphon.dispatch.attempt import Attempt
@@ -124,6 +132,7 @@ class _Run:
             attempt.number,
             retryable=not committed and may_fall_back(error),
             blame=speaks_against(error),
+            unreachable=isinstance(error, UpstreamUnreachable),
             retry_after=error.retry_after or 0.0,
         )
         if committed:

@@ -1,17 +1,20 @@
-"""Which replica gets a call: those that may are sampled, policies score them, and the best or a lucky one is picked."""
+"""Which replica gets a call: some that may are looked at, policies score them, and the best is picked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Literal, Protocol
 
 import msgspec
 
 from antiphon.core.plugins import PluginGroup
-from antiphon.scheduling.fleet import Replica
+from antiphon.scheduling.fleet import Fleet, Members
 from antiphon.scheduling.job import Job
+from antiphon.scheduling.replica import Replica
 
-SAMPLE = 16
-"""Replicas that are looked at for one call: its cost does not grow with the fleet."""
+SAMPLE = 8
+"""Replicas that are looked at for one call besides those that a policy names: its cost does not grow with the fleet."""
+NOMINEES = 4
+"""Replicas that one policy may name for one call."""
 
 Discipline = Literal["deadline", "fifo", "none"]
 
@@ -20,6 +23,7 @@ class Situation(msgspec.Struct, frozen=True, gc=False):
     """What a policy may know besides the job and the replicas."""
 
     now: float
+    fleet: Fleet
     block_tokens: int
     output: float
     """Answer tokens of the job, by estimate."""
@@ -30,16 +34,34 @@ class Situation(msgspec.Struct, frozen=True, gc=False):
 
 
 class Policy(Protocol):
-    """One way to choose among replicas. It must neither block nor keep anything of a call."""
+    """One way to choose among replicas. It neither blocks nor changes what it is shown, and draws chance from ``rng`` only."""
 
     title: str
     """What it does, in a few words."""
     queue: Discipline
-    """How calls wait where this policy weighs most: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``: each goes out
-    at once and waits at its replica."""
+    """How calls wait where this policy has the most weight: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``, where
+    each goes out at once and waits at its replica."""
+
+    def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
+        """Numbers of replicas that must be looked at, also in a fleet of which only a sample is: the first four count."""
+        return ()
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
-        """How good each replica is for the job: 0 to 1, more is better. What is outside is cut off."""
+        """How good each replica is for the job: 0 to 1, more is better. What is outside is cut off, and no number is 0."""
+        raise NotImplementedError
+
+
+class Conduct:
+    """How a policy behaves: what it cost, and what it did wrong."""
+
+    __slots__ = ("calls", "faults", "spent")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.spent = 0.0
+        """In the unit of the stopwatch; 0 without one."""
+        self.faults = 0
+        """Times that it raised, or gave too few or too many scores. It then had no say."""
 
 
 POLICIES = PluginGroup("antiphon.policies", "antiphon.scheduling.policies")
@@ -51,34 +73,75 @@ def named(name: str) -> Policy:
     return policy
 
 
-class Choice:
-    """Weighs policies and picks a replica."""
+def _stands_still() -> float:
+    return 0.0
 
-    def __init__(self, weights: Sequence[tuple[str, float]], rng: Random) -> None:
+
+class Choice:
+    """Weighs policies and picks a replica.
+
+    ``stopwatch`` is any rising count, such as ``time.perf_counter``: it times the policies and decides nothing, so that decisions
+    can be replayed whatever it shows.
+    """
+
+    def __init__(self, weights: Sequence[tuple[str, float]], rng: Random, stopwatch: Callable[[], float] = _stands_still) -> None:
         total = sum(weight for _, weight in weights)
         self._policies = [(name, named(name), weight / total) for name, weight in weights]
         self._rng = rng
+        self._stopwatch = stopwatch
+        self.conduct = {name: Conduct() for name, _ in weights}
 
     @property
     def queue(self) -> Discipline:
         """How calls wait: as the policy with the greatest weight wants it."""
         return max(self._policies, key=lambda entry: entry[2])[1].queue
 
-    def sample(self, replicas: Sequence[Replica]) -> Sequence[Replica]:
-        """The replicas that are looked at."""
-        return replicas if len(replicas) <= SAMPLE else self._rng.sample(replicas, SAMPLE)
+    def candidates(self, job: Job, members: Members, situation: Situation) -> list[Replica]:
+        """The replicas that are looked at: some of the members, and those that a policy names and that may be asked."""
+        fleet = situation.fleet
+        found = members.some(SAMPLE, self._rng.random() if len(members) > SAMPLE else 0.0)
+        for name, policy, _ in self._policies:
+            conduct = self.conduct[name]
+            began = self._stopwatch()
+            try:
+                for index in policy.nominate(job, situation)[:NOMINEES]:
+                    if index not in found and index in fleet.usable:
+                        found.append(index)
+            except Exception:
+                conduct.faults += 1
+            conduct.spent += self._stopwatch() - began
+        return [fleet.replicas[index] for index in found]
 
     def pick(self, job: Job, replicas: Sequence[Replica], situation: Situation) -> tuple[Replica, tuple[tuple[str, float], ...]]:
-        """The best of at least one replica, and what each policy gave it. Equals are taken in a random order."""
+        """The best of at least one replica, and what each policy gave it. Equals are taken in a random order.
+
+        Whoever failed calls lately is worth less by their share, whatever the policy: errors are fast and draw nobody.
+        """
         if len(replicas) == 1:
             return replicas[0], ()
         totals = [0.0] * len(replicas)
         told: list[tuple[str, Sequence[float]]] = []
         for name, policy, weight in self._policies:
-            scores = [min(1.0, max(0.0, score)) for score in policy.score(job, replicas, situation, self._rng)]
+            scores = self._scores(name, policy, job, replicas, situation)
             told.append((name, scores))
             totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
+        totals = [total * (1 - replica.failures(situation.now)) for total, replica in zip(totals, replicas, strict=True)]
         best = max(totals)
         places = [place for place, total in enumerate(totals) if total >= best - 1e-12]
-        place = places[0] if len(places) == 1 else self._rng.choice(places)
-        return replicas[place], tuple((name, round(scores[place], 4)) for name, scores in told)
+        place = places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))]
+        return replicas[place], tuple([(name, round(scores[place], 4)) for name, scores in told])
+
+    def _scores(self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation) -> Sequence[float]:
+        conduct = self.conduct[name]
+        conduct.calls += 1
+        began = self._stopwatch()
+        try:
+            given = policy.score(job, replicas, situation, self._rng)
+            scores = [min(1.0, max(0.0, score)) for score in given]
+        except Exception:
+            scores = []
+        conduct.spent += self._stopwatch() - began
+        if len(scores) != len(replicas):
+            conduct.faults += 1
+            return [0.0] * len(replicas)
+        return scores

@@ -40,6 +40,10 @@ class TokenCounters:
         if len(self._counters) > 4 * len(self._present) + 1024:
             self._forget()
 
+    def present(self, tenant: str) -> int:
+        """Calls of the tenant that are there."""
+        return self._present.get(tenant, 0)
+
     def of(self, tenant: str) -> float:
         """Weighed tokens that the tenant was served."""
         return self._counters.get(tenant, 0.0)

@@ -1,11 +1,14 @@
 """When a call has waited for its first token for unusually long, compared with calls like it."""
 
+from bisect import bisect_left
 from math import inf
 
 GROWTH = 1.2
 CLASSES = 64
 FASTEST = 0.001
 """Seconds of the first class."""
+EDGES = [FASTEST * GROWTH**place for place in range(CLASSES - 1)]
+"""The longest wait of each class but the last."""
 MEMORY = 1000
 ENOUGH = 50
 """Samples below which nothing is unusual."""
@@ -15,7 +18,7 @@ class Waits:
     """Times to the first token, by the size of the prompt."""
 
     def __init__(self, quantile: float) -> None:
-        self._quantile = quantile
+        self.quantile = quantile
         self._sizes: dict[int, _Histogram] = {}
 
     def saw(self, uncached_tokens: float, seconds: float) -> None:
@@ -29,7 +32,7 @@ class Waits:
     def unusual(self, uncached_tokens: float) -> float:
         """Seconds after which such a call has waited longer than ``quantile`` of its like; infinite where too few are known."""
         histogram = self._sizes.get(int(uncached_tokens).bit_length())
-        return histogram.quantile(self._quantile) if histogram is not None else inf
+        return histogram.quantile(self.quantile) if histogram is not None else inf
 
 
 class _Histogram:
@@ -42,11 +45,7 @@ class _Histogram:
         self._known = inf
 
     def add(self, seconds: float) -> None:
-        place, edge = 0, FASTEST
-        while edge < seconds and place < CLASSES - 1:
-            edge *= GROWTH
-            place += 1
-        self._counts[place] += 1
+        self._counts[bisect_left(EDGES, seconds)] += 1
         self._total += 1
         self._seen += 1
         if self._seen % MEMORY == 0:

@@ -33,6 +33,8 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     """Where the caller is."""
     sheddable: bool = True
     """It may be refused early, so that others are on time."""
+    streams: bool = True
+    """Its first token is seen before its answer is whole."""
 
 
 class Dispatch(msgspec.Struct, frozen=True, gc=False):

@@ -1,5 +1,6 @@
 """How long answers are: learned from those that were given."""
 
+from bisect import bisect_left
 from collections.abc import Hashable
 from math import inf
 
@@ -8,6 +9,8 @@ GROWTH = 1.25
 CLASSES = 48
 MEMORY = 2000.0
 """Answers after which an older one counts for half or less."""
+EDGES = [GROWTH**place for place in range(CLASSES - 1)]
+"""The longest answer of each class but the last."""
 PRIOR = 64.0
 """Tokens that an answer is taken to have before any was seen."""
 
@@ -75,9 +78,4 @@ class _Distribution:
 
 
 def _class_of(tokens: float) -> int:
-    place = 0
-    edge = 1.0
-    while edge < tokens and place < CLASSES - 1:
-        edge *= GROWTH
-        place += 1
-    return place
+    return bisect_left(EDGES, tokens)

@@ -39,6 +39,22 @@ class AdaptiveLimit:
         self._long = 0.0
         self.value = float(settings.max_calls)
 
+    @property
+    def settings(self) -> LimitSettings:
+        """Its bounds."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: LimitSettings) -> None:
+        if settings == self._settings:
+            return
+        at_most = self.value >= self._settings.max_calls
+        self._settings = settings
+        if at_most or not settings.adaptive:
+            self.value = float(settings.max_calls)
+        else:
+            self.value = max(float(settings.min_calls), min(float(settings.max_calls), self.value))
+
     def saw(self, slowness: float, calls: int) -> None:
         """A sample: seconds for a token, of one kind always; ``calls`` were at the replica."""
         settings = self._settings

@@ -6,41 +6,102 @@ is always its beginning, and how much of it is there is found by bisection.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Sequence
+
+
+class Holders:
+    """Which replicas hold a block: one table for the fleet, so that whoever holds a prefix is found without asking each."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self) -> None:
+        self._of: dict[int, set[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    def add(self, block: int, replica: int) -> None:
+        """The replica has the block."""
+        there = self._of.get(block)
+        if there is None:
+            self._of[block] = {replica}
+        else:
+            there.add(replica)
+
+    def remove(self, block: int, replica: int) -> None:
+        """The replica has it no more."""
+        there = self._of[block]
+        there.discard(replica)
+        if not there:
+            del self._of[block]
+
+    def of(self, blocks: Sequence[int]) -> Collection[int]:
+        """Those with the longest part of a prompt; empty where nobody has any."""
+        known = leading(blocks, self._of)
+        return self._of[blocks[known - 1]] if known else ()
 
 
 class PrefixIndex:
     """The blocks believed to be at one replica."""
 
-    __slots__ = ("_blocks", "_capacity")
+    __slots__ = ("_blocks", "_capacity", "_holders", "_replica")
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, holders: Holders, replica: int) -> None:
         self._capacity = capacity
+        self._holders = holders
+        self._replica = replica
         self._blocks: OrderedDict[int, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._blocks)
 
     def hits(self, blocks: Sequence[int]) -> int:
         """Leading blocks of a prompt that are there."""
-        known = self._blocks
-        if not blocks or blocks[0] not in known:
-            return 0
-        low, high = 1, len(blocks)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if blocks[middle - 1] in known:
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        return leading(blocks, self._blocks)
 
     def sent(self, blocks: Sequence[int]) -> None:
         """A prompt of these blocks went there."""
         known = self._blocks
         for block in reversed(blocks):
-            known[block] = None
-            known.move_to_end(block)
-        while len(known) > self._capacity:
-            known.popitem(last=False)
+            if block in known:
+                known.move_to_end(block)
+            else:
+                known[block] = None
+                self._holders.add(block, self._replica)
+        self.resize(self._capacity)
+
+    def lacks(self, blocks: Sequence[int], hits: int) -> None:
+        """The replica said that it found no more than the first ``hits`` blocks of a prompt, before it computed the rest."""
+        for block in blocks[hits:]:
+            if block in self._blocks:
+                self._drop(block)
+
+    def resize(self, capacity: int) -> None:
+        """So many blocks fit; the oldest leave."""
+        self._capacity = capacity
+        while len(self._blocks) > capacity:
+            block, _ = self._blocks.popitem(last=False)
+            self._holders.remove(block, self._replica)
 
     def clear(self) -> None:
         """The replica has started anew."""
-        self._blocks.clear()
+        for block in list(self._blocks):
+            self._drop(block)
+
+    def _drop(self, block: int) -> None:
+        del self._blocks[block]
+        self._holders.remove(block, self._replica)
+
+
+def leading(blocks: Sequence[int], known: Container[int]) -> int:
+    """How many of the first blocks are known, where none is known without those before it."""
+    if not blocks or blocks[0] not in known:
+        return 0
+    low, high = 1, len(blocks)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if blocks[middle - 1] in known:
+            low = middle
+        else:
+            high = middle - 1
+    return low

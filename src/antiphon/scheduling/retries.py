@@ -12,6 +12,8 @@ class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
     """Replicas that one call is sent to, at most."""
+    pause: Annotated[float, msgspec.Meta(ge=0)] = 0.1
+    """Seconds before the only replica is asked a second time; they double with each further time, and vary by half."""
     budget: Share = 0.2
     """Retries, as a share of the calls."""
     reserve: float = 10.0
@@ -31,6 +33,12 @@ class Budget:
         self._share = share
         self._most = max(reserve, 100.0 * share)
         self._tokens = reserve
+
+    def change(self, share: float, reserve: float) -> None:
+        """Other bounds from now on."""
+        self._share = share
+        self._most = max(reserve, 100.0 * share)
+        self._tokens = min(self._tokens, self._most)
 
     def earn(self) -> None:
         """A call came."""

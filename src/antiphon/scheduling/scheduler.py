@@ -1,42 +1,37 @@
 """The scheduler of one deployment: events come in, decisions come out. It knows no clock, no socket and no thread."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import inf
 from random import Random
 
-from antiphon.core.breaker import Breaker
+from antiphon.core.breaker import BreakerView
 from antiphon.core.schedules import RouteState
-from antiphon.scheduling.choice import SAMPLE, Choice, Situation
+from antiphon.scheduling.admission import Admission
+from antiphon.scheduling.choice import Choice, Discipline, Situation
 from antiphon.scheduling.fairness import TokenCounters, cost
-from antiphon.scheduling.fleet import Fleet, Out, Replica, ReplicaInfo, Reported
+from antiphon.scheduling.fleet import Fleet
+from antiphon.scheduling.health import Health
 from antiphon.scheduling.hedging import Waits
+from antiphon.scheduling.held import Aside, Held
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
-from antiphon.scheduling.lengths import Lengths
+from antiphon.scheduling.replica import Out, Replica, ReplicaInfo, Reported
 from antiphon.scheduling.retries import Budget
 from antiphon.scheduling.settings import SchedulerSettings
-from antiphon.scheduling.speed import Drain
 from antiphon.scheduling.waiting import ArrivalQueue, WaitingQueue
 
+AGAIN_AT_ONCE = 16
+"""Calls to be tried again that are looked at before the queue is."""
 
-class _Entry:
-    """What the scheduler holds of a job from its arrival to its end."""
 
-    __slots__ = ("began", "charged", "job", "output", "replicas", "tried")
-
-    def __init__(self, job: Job, output: float) -> None:
-        self.job = job
-        self.output = output
-        self.charged = 0.0
-        self.began = False
-        self.replicas: list[int] = []
-        """Where it is now."""
-        self.tried: list[int] = []
-        """Where it has failed."""
+Scores = tuple[tuple[str, float], ...]
 
 
 class Scheduler:
-    """Decides for one deployment. Every method takes the time, in seconds of one monotonic clock, and gives back what to do now."""
+    """Decides for one deployment. Every method takes the time, in seconds of one monotonic clock, and gives back what to do now.
+
+    Events that come late, twice, or of calls that it does not know change nothing.
+    """
 
     def __init__(
         self,
@@ -46,376 +41,543 @@ class Scheduler:
         *,
         seed: int = 0,
         now: float = 0.0,
+        home: tuple[str, str, str] = ("", "", ""),
+        stopwatch: Callable[[], float] | None = None,
     ) -> None:
         self._settings = settings
+        self._home = home
         self._rng = Random(seed)  # noqa: S311 - a decision can be replayed, and guards nothing
-        self._choice = Choice(policy, self._rng)
-        self._discipline = self._choice.queue
-        self.fleet = Fleet(replicas, settings.breaker, now)
-        self._counters = TokenCounters()
-        queue = settings.queue
-        self._queue: WaitingQueue | ArrivalQueue = (
-            ArrivalQueue() if self._discipline == "fifo" else WaitingQueue(self._counters, queue.floors, queue.patience)
-        )
-        self._lengths = Lengths()
-        self._drain = Drain()
-        self._entries: dict[int, _Entry] = {}
+        self._stopwatch = stopwatch
+        self.fleet = Fleet(settings.breaker, backlog=settings.queue.backlog, panic=settings.panic)
+        self._health = Health(self.fleet, settings.health)
+        self.tenants = TokenCounters()
+        self._policy = tuple(policy)
+        self.choice = self._chosen_by(policy)
+        self._discipline: Discipline = self.choice.queue
+        self._queue = self._new_queue()
+        self._again: dict[int, Held] = {}
+        """Calls that failed somewhere and wait for another replica, before all others."""
+        self._aside = Aside()
+        self._admission = Admission(self.fleet, settings.queue, self._rng)
+        self._held: dict[int, Held] = {}
         self._retries = Budget(settings.retries.budget, settings.retries.reserve)
         self._hedges = Budget(settings.retries.hedge_budget, 0.0)
         self._waits = Waits(settings.retries.hedge_quantile)
         self._alarms: list[tuple[float, int, str]] = []
-        self._trials = 0
+        self.fleet.set(replicas, now, fresh=False)
 
     # -- what is known
 
     @property
     def waiting(self) -> int:
-        """Jobs in the queue."""
-        return len(self._queue)
+        """Jobs that wait for a replica."""
+        return len(self._queue) + len(self._again) + len(self._aside)
+
+    @property
+    def running(self) -> int:
+        """Jobs that are at a replica."""
+        return len(self._held) - self.waiting
 
     def expected_wait(self, job: Job) -> float:
         """Seconds that the job would wait if it came now."""
-        return self._drain.seconds(self._queue.work_before(job))
+        return self._admission.wait(job, self._queue)
 
     def next_alarm(self) -> float:
         """When ``tick`` has something to do at the latest; infinite where nothing is due."""
-        return self._alarms[0][0] if self._alarms else inf
+        while self._alarms and self._alarms[0][1] not in self._held:
+            heappop(self._alarms)
+        return min(self._alarms[0][0] if self._alarms else inf, self.fleet.next_look())
 
     def state(self, name: str, now: float) -> RouteState:
         """How all is, for operators; ``name`` is the route's."""
-        return RouteState(name, len(self._queue), round(self._queue.work), tuple(each.state(now) for each in self.fleet.replicas))
+        there = tuple(replica.state(now) for replica in self.fleet.replicas if not replica.leaving)
+        return RouteState(name, self.waiting, round(self._queue.work), there)
 
     # -- events
 
     def arrived(self, job: Job, now: float) -> list[Decision]:
         """A call came."""
         decisions: list[Decision] = []
+        if job.id in self._held:
+            return decisions
         self._retries.earn()
         self._hedges.earn()
-        entry = _Entry(job, self._expected_output(job, now))
-        if self._discipline == "none":
-            self._entries[job.id] = entry
-            self._counters.came(job.tenant)
-            if not self._send_anywhere(entry, now, decisions):
-                self._refuse(entry, "no_replica", now, decisions)
-            return decisions
-        refusal = self._refusal_at_entry(entry, now, decisions)
+        held = Held(job, self._admission.expected_output(job, now))
+        refusal = self._refusal_at_entry(held, now, decisions)
         if refusal:
-            decisions.append(Refuse(job, refusal, self._retry_after(job)))
+            decisions.append(Refuse(job, refusal, self._admission.retry_after(job, self._queue, now)))
             return decisions
-        self._entries[job.id] = entry
-        self._counters.came(job.tenant)
-        self._enqueue(entry, now)
-        self._pump(now, decisions)
+        self._held[job.id] = held
+        self.tenants.came(job.tenant)
+        if self._discipline == "none":
+            self._send_anywhere(held, now, decisions)
+        else:
+            self._enqueue(held)
+            self._pump(now, decisions)
         return decisions
 
     def adopt(self, job: Job, replica: int, *, began: bool, now: float) -> None:
         """Take over a call that is at a replica already."""
-        entry = self._entries.get(job.id)
-        if entry is None:
-            entry = self._entries[job.id] = _Entry(job, self._expected_output(job, now))
-            self._counters.came(job.tenant)
-        if replica in entry.replicas or replica >= len(self.fleet):
+        if not 0 <= replica < len(self.fleet.replicas):
+            return
+        held = self._held.get(job.id)
+        if held is None:
+            held = self._held[job.id] = Held(job, self._admission.expected_output(job, now))
+            self.tenants.came(job.tenant)
+        if replica in held.replicas:
             return
         where = self.fleet.replicas[replica]
         uncached = 0.0 if began else float(job.prompt_tokens)
-        out = Out(job, now, uncached, where.prefill_tokens + uncached, entry.output, where.calls, first_at=now if began else 0.0)
+        ahead = where.backlog(now) + uncached
+        out = Out(job, now, uncached, ahead, held.output, where.calls, now if began else -1.0, where.calls, judged=True)
         where.take(out)
-        entry.replicas.append(replica)
-        entry.began = entry.began or began
+        self.fleet.refresh(where, now)
+        held.replicas.append(replica)
+        held.began = held.began or began
 
-    def first_token(self, job_id: int, replica: int, now: float) -> list[Decision]:
-        """A replica has begun to answer. Others that were asked are told to stop."""
+    def first_token(self, job_id: int, replica: int, now: float, *, cached_tokens: int = -1) -> list[Decision]:
+        """A replica has begun to answer; of the prompt it had ``cached_tokens`` in its cache, where it says so.
+
+        Others that were asked are told to stop.
+        """
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None or replica not in entry.replicas:
+        held = self._held.get(job_id)
+        if held is None or replica not in held.replicas:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
+        if out.first_at >= 0:
+            return decisions
+        self._health.first_token(where, out, now)
         where.first_token(out, now)
+        if cached_tokens >= 0:
+            where.prefixes.lacks(held.job.blocks, cached_tokens // self._settings.block_tokens)
         self._waits.saw(out.uncached, now - out.sent)
-        entry.began = True
-        for other in [index for index in entry.replicas if index != replica]:
-            self._withdraw(entry, other, now, decisions)
+        held.began = True
+        for other in [index for index in held.replicas if index != replica]:
+            self._withdraw(held, other, now, decisions)
+        self.fleet.refresh(where, now)
         self._pump(now, decisions)
         return decisions
 
     def finished(self, job_id: int, replica: int, output_tokens: int, now: float) -> list[Decision]:
         """An answer is whole."""
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None or replica not in entry.replicas:
+        held = self._held.get(job_id)
+        if held is None or replica not in held.replicas:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
-        if not out.first_at:
+        if out.first_at < 0 and held.job.streams:
             decisions += self.first_token(job_id, replica, now)
+        for other in [index for index in held.replicas if index != replica]:
+            self._withdraw(held, other, now, decisions)
         where.finished(out, output_tokens, now)
-        self._verdict(where, out, True, now)
-        self._lengths.learn(entry.job.tenant, output_tokens)
-        self._correct(entry, cost(out.uncached, output_tokens))
-        self._over(entry)
+        self._health.finished(where, out, output_tokens, now)
+        self.fleet.refresh(where, now)
+        self._admission.lengths.learn(held.job.tenant, output_tokens)
+        self._correct(held, cost(out.uncached, output_tokens))
+        self._over(held)
         self._pump(now, decisions)
         return decisions
 
     def failed(
-        self, job_id: int, replica: int, now: float, *, retryable: bool = True, blame: bool = True, retry_after: float = 0.0
+        self,
+        job_id: int,
+        replica: int,
+        now: float,
+        *,
+        retryable: bool = True,
+        blame: bool = True,
+        unreachable: bool = False,
+        retry_after: float = 0.0,
     ) -> list[Decision]:
-        """A replica has failed a call. ``blame``: that speaks against it; ``retry_after``: seconds that it wants to rest.
+        """A replica has failed a call.
 
+        ``blame``: that speaks against it; ``unreachable``: no connection came about; ``retry_after``: seconds of rest it wants.
         The call goes to another replica where it may; else it is refused with reason ``failed``, and its caller hears what the
         replica said.
         """
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None or replica not in entry.replicas:
+        held = self._held.get(job_id)
+        if held is None or replica not in held.replicas:
             return decisions
         where = self.fleet.replicas[replica]
         out = where.out[job_id]
-        if retry_after > 0:
-            where.cooling_until = max(where.cooling_until, now + retry_after)
-            heappush(self._alarms, (where.cooling_until, 0, "well"))
         if blame:
             where.failed(out, now)
-            self._verdict(where, out, False, now)
+            self._health.failed(where, out, now, unreachable=unreachable)
         else:
             where.gone(out)
-            self._verdict(where, out, None, now)
-        entry.replicas.remove(replica)
-        entry.tried.append(replica)
-        if not entry.replicas:
-            self._try_again(entry, retryable and not entry.began, now, decisions)
+            self._health.says_nothing(where, out, now)
+        if retry_after > 0:
+            where.felt(retry_after, now)
+            self._health.cools(where, retry_after, now)
+        self.fleet.refresh(where, now)
+        held.replicas.remove(replica)
+        held.tried.append(replica)
+        held.attempts += 1
+        if not held.replicas:
+            self._try_again(held, retryable and not held.began, now, decisions)
         self._pump(now, decisions)
         return decisions
 
     def gone(self, job_id: int, now: float) -> list[Decision]:
         """The caller has left."""
         decisions: list[Decision] = []
-        entry = self._entries.get(job_id)
-        if entry is None:
+        held = self._held.get(job_id)
+        if held is None:
             return decisions
         self._queue.remove(job_id)
-        for replica in list(entry.replicas):
-            self._withdraw(entry, replica, now, decisions)
-        self._over(entry)
+        for replica in list(held.replicas):
+            self._withdraw(held, replica, now, decisions)
+        if not held.began and held.charged:
+            self._correct(held, 0.0)
+        self._over(held)
         self._pump(now, decisions)
         return decisions
 
     def metrics(self, replica: int, reported: Reported, now: float) -> list[Decision]:
         """A replica told its load."""
-        self.fleet.replicas[replica].told(reported, now)
-        return []
+        decisions: list[Decision] = []
+        where = self.fleet.replicas[replica]
+        where.told(reported, now)
+        self.fleet.refresh(where, now)
+        self._pump(now, decisions)
+        return decisions
+
+    def health(self, replica: int, view: BreakerView, now: float) -> list[Decision]:
+        """Somebody else, who sees other calls of the same replica, knows how its breaker stands."""
+        decisions: list[Decision] = []
+        where = self.fleet.replicas[replica]
+        where.breaker.restore(view)
+        if view.state == "open":
+            self.fleet.recovers(where, view.until)
+        self.fleet.refresh(where, now)
+        self._pump(now, decisions)
+        return decisions
 
     def tick(self, now: float) -> list[Decision]:
-        """Time has passed: waits that are over, hedges that are due, replicas that are well again."""
+        """Time has passed: waits that are over, hedges that are due, replicas that are late or well again."""
         decisions: list[Decision] = []
+        self.fleet.recover(now)
         while self._alarms and self._alarms[0][0] <= now:
             _, job_id, what = heappop(self._alarms)
-            entry = self._entries.get(job_id)
-            if what == "wait" and entry is not None and self._queue.remove(job_id) is not None:
-                self._refuse(entry, "waited", now, decisions)
-            elif what == "hedge" and entry is not None:
-                self._hedge(entry, now, decisions)
+            held = self._held.get(job_id)
+            if held is None:
+                continue
+            if what == "wait":
+                self._end_wait(held, now, decisions)
+            elif what == "release":
+                self._release(held)
+            elif what == "hedge":
+                self._hedge(held, now, decisions)
+            elif what == "late":
+                self._find_late(held, now)
+        self._pump(now, decisions)
+        return decisions
+
+    def reconfigure(
+        self, replicas: Sequence[ReplicaInfo], policy: Sequence[tuple[str, float]], settings: SchedulerSettings, now: float
+    ) -> list[Decision]:
+        """Take other replicas (told apart by name), policy and settings. Calls under way go on, also where a replica leaves."""
+        decisions: list[Decision] = []
+        for held in self._aside.everybody():
+            self._take_back(held)
+            self._queue.push(held.job, cost(held.job.prompt_tokens, held.output))
+        fleet, retries = self.fleet, settings.retries
+        fleet.breaker, fleet.backlog, fleet.panic_below = settings.breaker, settings.queue.backlog, settings.panic
+        fleet.set(replicas, now, fresh=True)
+        self._health.settings = settings.health
+        self._admission.settings = settings.queue
+        self._retries.change(retries.budget, retries.reserve)
+        self._hedges.change(retries.hedge_budget, 0.0)
+        self._waits.quantile = retries.hedge_quantile
+        requeue = settings.queue != self._settings.queue or tuple(policy) != self._policy
+        self._settings = settings
+        if tuple(policy) != self._policy:
+            self._policy = tuple(policy)
+            self.choice = self._chosen_by(policy)
+            self._discipline = self.choice.queue
+        if requeue:
+            self._requeue(now, decisions)
         self._pump(now, decisions)
         return decisions
 
     # -- the queue
 
-    def _expected_output(self, job: Job, now: float) -> float:
-        """Answer tokens: like those before, and no more than would be in time at an idle replica."""
-        bound = float(job.max_tokens)
-        typical = self.fleet.typical
-        if job.deadline < inf and typical.known:
-            pace = typical.per_token(1.0)
-            left = job.deadline - now - typical.first_token(job.prompt_tokens)
-            if pace > 0:
-                bound = min(bound, max(1.0, left / pace))
-        return self._lengths.expected(job.tenant, bound)
+    def _chosen_by(self, policy: Sequence[tuple[str, float]]) -> Choice:
+        return Choice(policy, self._rng) if self._stopwatch is None else Choice(policy, self._rng, self._stopwatch)
 
-    def _refusal_at_entry(self, entry: _Entry, now: float, decisions: list[Decision]) -> str:
+    def _new_queue(self) -> WaitingQueue | ArrivalQueue:
+        queue = self._settings.queue
+        return ArrivalQueue() if self._discipline == "fifo" else WaitingQueue(self.tenants, queue.floors, queue.patience)
+
+    def _requeue(self, now: float, decisions: list[Decision]) -> None:
+        """Whoever waits now waits by the new rules."""
+        before, self._queue = self._queue, self._new_queue()
+        for waiting in before.everybody():
+            held = self._held[waiting.job.id]
+            if self._discipline == "none":
+                self._send_anywhere(held, now, decisions)
+            else:
+                self._enqueue(held)
+
+    def _refusal_at_entry(self, held: Held, now: float, decisions: list[Decision]) -> str:
         """Why the job is refused before it waits; empty where it may."""
-        if self._discipline != "deadline":
-            return "" if self._make_room(entry.job, now, decisions) else "queue_full"
-        job, settings = entry.job, self._settings.queue
-        if not self._queue:
+        if self._admission.nowhere(now, 0.0 if self._discipline == "none" else self._settings.queue.cooling_wait):
+            return "no_replica"
+        if self._discipline == "none":
             return ""
-        wait = self.expected_wait(job)
-        if now + wait + self._quickest(entry) > job.deadline or now + wait > job.first_token_due:
-            return "late"
-        if wait > settings.max_wait[job.tier]:
-            return "waited"
-        if job.sheddable and job.tier and self._sheds(entry, wait / settings.max_wait[job.tier]):
-            return "shed"
-        return "" if self._make_room(job, now, decisions) else "queue_full"
+        refusal = self._admission.refusal(held, self._queue, now) if self._discipline == "deadline" else ""
+        if refusal or len(self._queue) < max(1, self._settings.queue.max_waiting):
+            return refusal
+        return "" if self._make_room(held.job, now, decisions) else "queue_full"
 
     def _make_room(self, job: Job, now: float, decisions: list[Decision]) -> bool:
-        """A place in the queue, taken from the last call of a lower tier where it is full."""
-        del decisions, now
-        return len(self._queue) < max(1, self._settings.queue.max_waiting) or not self._queue
-
-    def _sheds(self, entry: _Entry, pressure: float) -> bool:
-        """Refuse by chance: the longer the wait, and the more work the call is, the likelier."""
-        start = self._settings.queue.shed_from
-        if pressure <= start:
+        """A place in a full queue, taken from whoever should give way first. What a replica has is never taken back."""
+        waiting = self._queue.gives_way(job)
+        if waiting is None:
             return False
-        chance = (pressure - start) / max(1e-9, 1 - start)
-        mean = self._queue.work / len(self._queue)
-        size = cost(entry.job.prompt_tokens, entry.output) / max(1.0, mean)
-        return self._rng.random() < min(1.0, chance * size)
+        self._queue.remove(waiting.job.id)
+        self._refuse(self._held[waiting.job.id], "queue_full", now, decisions)
+        return True
 
-    def _enqueue(self, entry: _Entry, now: float) -> None:
-        job = entry.job
-        self._queue.push(job, cost(job.prompt_tokens, entry.output))
-        heappush(self._alarms, (job.arrived + self._settings.queue.max_wait[job.tier], job.id, "wait"))
+    def _enqueue(self, held: Held) -> None:
+        job = held.job
+        self._queue.push(job, cost(job.prompt_tokens, held.output))
+        self._wait_at_most(held, job.arrived)
+
+    def _wait_at_most(self, held: Held, since: float) -> None:
+        held.wait_until = since + self._settings.queue.max_wait[held.job.tier]
+        heappush(self._alarms, (held.wait_until, held.job.id, "wait"))
+
+    def _end_wait(self, held: Held, now: float, decisions: list[Decision]) -> None:
+        """Refuse a call that has waited for as long as it may; one that is at a replica goes on."""
+        if held.replicas or now < held.wait_until:
+            return
+        self._queue.remove(held.job.id)
+        self._refuse(held, "failed" if held.attempts else "waited", now, decisions)
 
     def _pump(self, now: float, decisions: list[Decision]) -> None:
         """Send what can be sent, and refuse what can no longer be in time."""
-        while True:
+        if self._again:
+            self._send_again(now, decisions)
+        if self._aside:
+            self._send_awaiting(now, decisions)
+        while self.fleet.open:
             waiting = self._queue.head(now)
             if waiting is None:
                 return
-            entry = self._entries[waiting.job.id]
-            if self._discipline == "deadline" and self._late(entry, now):
+            held = self._held[waiting.job.id]
+            if self._discipline == "deadline" and self._admission.late(held, now):
                 self._queue.remove(waiting.job.id)
-                self._refuse(entry, "late", now, decisions)
+                self._refuse(held, "late", now, decisions)
                 continue
-            where = self._open_to(entry, now)
+            situation = self._situation(held, now)
+            where = self._open_to(held, situation)
             if not where:
                 return
-            self._queue.take(waiting, now)
-            self._send(entry, where, now, decisions)
+            self._queue.remove(waiting.job.id)
+            replica, scores = self.choice.pick(held.job, where, situation)
+            if held.released or not replica.place_in(now):
+                self._send(held, replica, scores, now, decisions)
+            else:
+                self._set_aside(held, replica, now)
 
-    def _late(self, entry: _Entry, now: float) -> bool:
-        """Whether not even the quickest replica would be in time."""
-        job = entry.job
-        if job.deadline == inf and job.first_token_due == inf:
-            return False
-        first = self.fleet.typical.first_token(job.prompt_tokens) if not job.blocks else 0.0
-        return now + self._quickest(entry) > job.deadline or now + first > job.first_token_due
+    def _set_aside(self, held: Held, replica: Replica, now: float) -> None:
+        """Let a call wait for the one replica that is best for it although others are open, for about as long as it seems."""
+        heappush(self._alarms, (now + 2 * replica.place_in(now), held.job.id, "release"))
+        replica.awaited += 1
+        self._aside.put(held, replica.index)
 
-    def _quickest(self, entry: _Entry) -> float:
-        """Seconds to the whole answer at a replica with nothing else to do."""
-        prompt = 0.0 if entry.job.blocks else float(entry.job.prompt_tokens)
-        return self.fleet.typical.answer(prompt, entry.output, 1.0)
+    def _take_back(self, held: Held) -> None:
+        self.fleet.replicas[held.awaits].awaited -= 1
+        self._aside.remove(held)
 
-    def _retry_after(self, job: Job) -> float:
-        return max(1.0, self._drain.seconds(self._queue.work_before(job)))
+    def _release(self, held: Held) -> None:
+        """It has waited for one replica for long enough: whoever is open may have it."""
+        if held.awaits >= 0:
+            held.released = True
+            self._take_back(held)
+            self._queue.push(held.job, cost(held.job.prompt_tokens, held.output))
+
+    def _send_awaiting(self, now: float, decisions: list[Decision]) -> None:
+        """Those that waited for a replica that has room now; where it may not be asked any more, they wait for all again."""
+        for index in self._aside.replicas():
+            replica = self.fleet.replicas[index]
+            while (held := self._aside.first(index)) is not None:
+                if index not in self.fleet.usable:
+                    self._release(held)
+                elif replica.load(now) < replica.limit.value:
+                    self._take_back(held)
+                    self._send(held, replica, (), now, decisions)
+                else:
+                    break
 
     # -- replicas
 
-    def _open_to(self, entry: _Entry, now: float) -> Sequence[Replica]:
+    def _situation(self, held: Held, now: float) -> Situation:
+        job = held.job
+        due = job.first_token_due
+        if job.deadline < inf:
+            due = min(due, job.deadline - self.fleet.typical.per_token(1.0) * held.output)
+        return Situation(now, self.fleet, self._settings.block_tokens, held.output, due - now, self._home)
+
+    def _open_to(self, held: Held, situation: Situation) -> Sequence[Replica]:
         """Replicas that can take the job now."""
-        settings, job = self._settings, entry.job
-        share = 1.0 - settings.queue.headroom[job.tier]
-        replicas = self._choice.sample(self._well(now))
+        job, now = held.job, situation.now
+        share = 1.0 - self._settings.queue.headroom[job.tier]
         return [
             replica
-            for replica in replicas
-            if replica.fits(job, share, entry.output)
-            and replica.index not in entry.tried
-            and replica.index not in entry.replicas
-            and (not replica.calls or replica.speed.first_token(replica.prefill_tokens) < settings.queue.backlog)
+            for replica in self.choice.candidates(job, self.fleet.open, situation)
+            if (replica.fits(job, share, held.output, now) or self._may_wait_for(held, replica))
+            and replica.index not in held.tried
+            and replica.index not in held.replicas
+            and self._lets_start(replica, now)
         ]
 
-    def _well(self, now: float) -> Sequence[Replica]:
-        replicas = self.fleet.replicas
-        if len(replicas) > SAMPLE:
-            replicas = self._rng.sample(replicas, SAMPLE)
-        well = [replica for replica in replicas if replica.well(now)]
-        return well if len(well) >= self._settings.panic * len(replicas) and well else replicas
+    def _may_wait_for(self, held: Held, replica: Replica) -> bool:
+        """Whether a full replica is looked at, because a policy has named it."""
+        return not (held.released or held.replicas or held.attempts) and replica.index not in self.fleet.open
 
-    def _send_anywhere(self, entry: _Entry, now: float, decisions: list[Decision]) -> bool:
-        """Send a job at once, whatever waits at the replicas."""
-        where = [replica for replica in self._well(now) if replica.index not in entry.tried]
+    def _lets_start(self, replica: Replica, now: float) -> bool:
+        """Whether a replica that joined lately is looked at: the longer it is there, the likelier."""
+        slowly, age = self._settings.slow_start, now - replica.joined
+        return age >= slowly or not replica.out or self._rng.random() * slowly < age
+
+    def _send_anywhere(self, held: Held, now: float, decisions: list[Decision]) -> None:
+        """Send a job at once, whatever waits at the replicas, or refuse it."""
+        situation = self._situation(held, now)
+        found = self.choice.candidates(held.job, self.fleet.usable, situation)
+        found = [replica for replica in found if replica.index not in held.tried]
+        where = [replica for replica in found if self._lets_start(replica, now)] or found
         if where:
-            self._send(entry, where, now, decisions)
-        return bool(where)
+            self._send_best(held, where, situation, decisions)
+        else:
+            self._refuse(held, "failed" if held.attempts else "no_replica", now, decisions)
 
-    def _send(self, entry: _Entry, where: Sequence[Replica], now: float, decisions: list[Decision], *, hedge: bool = False) -> None:
-        job, settings = entry.job, self._settings
-        due = job.first_token_due if job.first_token_due < inf else job.deadline
-        situation = Situation(now, settings.block_tokens, entry.output, due - now)
-        replica, scores = self._choice.pick(job, where, situation)
-        uncached = replica.uncached(job, settings.block_tokens)
-        out = Out(job, now, uncached, replica.prefill_tokens + uncached, entry.output, replica.calls, hedge=hedge)
-        self._take_trial(replica, out, now)
+    def _send_best(
+        self, held: Held, where: Sequence[Replica], situation: Situation, decisions: list[Decision], *, hedge: bool = False
+    ) -> None:
+        replica, scores = self.choice.pick(held.job, where, situation)
+        self._send(held, replica, scores, situation.now, decisions, hedge=hedge)
+
+    def _send(
+        self, held: Held, replica: Replica, scores: Scores, now: float, decisions: list[Decision], *, hedge: bool = False
+    ) -> None:
+        job = held.job
+        uncached = replica.uncached(job, self._settings.block_tokens)
+        out = Out(job, now, uncached, replica.backlog(now) + uncached, held.output, replica.calls, hedge=hedge)
+        self._health.begins(replica, out, now)
         replica.take(out)
-        entry.replicas.append(replica.index)
+        self.fleet.refresh(replica, now)
+        held.replicas.append(replica.index)
         if not hedge:
-            self._drain.sent(job.prompt_tokens, entry.output, now, waiting=bool(self._queue))
-            self._charge(entry, cost(uncached, entry.output))
-            self._plan_hedge(job, uncached, now)
+            self._admission.drain.sent(job.prompt_tokens, held.output, now, waiting=bool(self._queue))
+            self._queue.served(job.tier, cost(job.prompt_tokens, held.output), now)
+            self._charge(held, cost(uncached, held.output))
+        self._set_alarms(replica, out, now)
         decisions.append(Dispatch(job, replica.index, scores, hedge))
 
-    def _take_trial(self, replica: Replica, out: Out, now: float) -> None:
-        breaker: Breaker = replica.breaker
-        if breaker.view(now).state == "half_open":
-            self._trials += 1
-            if breaker.acquire(replica.breaker_policy, self._trials, now):
-                out.trial = self._trials
+    def _set_alarms(self, replica: Replica, out: Out, now: float) -> None:
+        if not out.job.streams:
+            return  # nobody sees how far it is
+        patience = self._health.patience(replica, out)
+        if patience < inf:
+            heappush(self._alarms, (now + patience, out.job.id, "late"))
+        if not out.hedge and self._settings.retries.hedge_budget and len(self.fleet) > 1:
+            unusual = self._waits.unusual(out.uncached)
+            if unusual < inf:
+                heappush(self._alarms, (now + unusual, out.job.id, "hedge"))
 
-    def _verdict(self, replica: Replica, out: Out, ok: bool | None, now: float) -> None:
-        policy = replica.breaker_policy
-        if out.trial:
-            replica.breaker.conclude(policy, out.trial, ok, now)
-        elif ok is not None:
-            replica.breaker.count(policy, int(ok), int(not ok), now)
-        if replica.breaker.view(now).state == "open":
-            heappush(self._alarms, (replica.breaker.view(now).until, 0, "well"))
+    def _find_late(self, held: Held, now: float) -> None:
+        """A first token should have come by now: where it has not, that speaks against the replica."""
+        for index in held.replicas:
+            replica = self.fleet.replicas[index]
+            out = replica.out[held.job.id]
+            if out.first_at < 0 and not out.judged and now - out.sent >= self._health.patience(replica, out) - 1e-9:
+                self._health.late(replica, out, now)
+                self.fleet.refresh(replica, now)
 
-    def _withdraw(self, entry: _Entry, replica: int, now: float, decisions: list[Decision]) -> None:
+    def _withdraw(self, held: Held, replica: int, now: float, decisions: list[Decision]) -> None:
         where = self.fleet.replicas[replica]
-        out = where.out[entry.job.id]
+        out = where.out[held.job.id]
         where.gone(out)
-        self._verdict(where, out, None, now)
-        entry.replicas.remove(replica)
-        decisions.append(Withdraw(entry.job, replica))
+        self._health.says_nothing(where, out, now)
+        self.fleet.refresh(where, now)
+        held.replicas.remove(replica)
+        decisions.append(Withdraw(held.job, replica))
 
     # -- trying twice
 
-    def _try_again(self, entry: _Entry, may: bool, now: float, decisions: list[Decision]) -> None:
-        settings = self._settings.retries
-        others = len(entry.tried) < min(settings.attempts, len(self.fleet))
-        if not (may and others and now < entry.job.deadline and self._retries.spend()):
-            self._refuse(entry, "failed", now, decisions)
-        elif self._discipline != "none":
-            self._queue.push(entry.job, cost(entry.job.prompt_tokens, entry.output))
-        elif not self._send_anywhere(entry, now, decisions):
-            self._refuse(entry, "failed", now, decisions)
+    def _try_again(self, held: Held, may: bool, now: float, decisions: list[Decision]) -> None:
+        """Let a call that failed wait for another replica, before all that wait; refuse it where that makes no sense.
 
-    def _plan_hedge(self, job: Job, uncached: float, now: float) -> None:
-        if self._settings.retries.hedge_budget and len(self.fleet) > 1:
-            unusual = self._waits.unusual(uncached)
-            if unusual < inf:
-                heappush(self._alarms, (now + unusual, job.id, "hedge"))
-
-    def _hedge(self, entry: _Entry, now: float, decisions: list[Decision]) -> None:
-        """Ask a second replica, where one has room and nobody waits for it."""
-        if entry.began or len(entry.replicas) != 1 or self._queue:
+        Where no other may be asked, those that failed it are asked again after a pause, which doubles.
+        """
+        settings, usable = self._settings.retries, self.fleet.usable
+        if not may or held.attempts >= settings.attempts or not usable:
+            self._refuse(held, "failed", now, decisions)
             return
-        where = self._open_to(entry, now)
+        if all(index in held.tried for index in usable.some(settings.attempts, 0.0)):
+            held.tried.clear()
+            held.not_before = now + settings.pause * 2.0 ** (held.attempts - 1) * (0.5 + self._rng.random())
+        if self._admission.late(held, max(now, held.not_before)) or not self._retries.spend():
+            self._refuse(held, "failed", now, decisions)
+            return
+        self._again[held.job.id] = held
+        self._wait_at_most(held, now)
+        if held.not_before > now:
+            heappush(self._alarms, (held.not_before, held.job.id, "again"))
+
+    def _send_again(self, now: float, decisions: list[Decision]) -> None:
+        """Calls that failed elsewhere go first. They stand apart: what is open may be what failed them."""
+        for held in list(self._again.values())[:AGAIN_AT_ONCE]:
+            if now < held.not_before:
+                continue
+            if self._discipline == "none":
+                del self._again[held.job.id]
+                self._send_anywhere(held, now, decisions)
+            elif self._admission.late(held, now):
+                self._refuse(held, "failed", now, decisions)
+            elif self.fleet.open:
+                situation = self._situation(held, now)
+                where = self._open_to(held, situation)
+                if where:
+                    del self._again[held.job.id]
+                    self._send_best(held, where, situation, decisions)
+
+    def _hedge(self, held: Held, now: float, decisions: list[Decision]) -> None:
+        """Ask a second replica, where one has room and nobody waits for it."""
+        if held.began or len(held.replicas) != 1 or self.waiting:
+            return
+        situation = self._situation(held, now)
+        where = [replica for replica in self._open_to(held, situation) if replica.breaker.view(now).state == "closed"]
         if where and self._hedges.spend():
-            self._send(entry, where, now, decisions, hedge=True)
+            self._send_best(held, where, situation, decisions, hedge=True)
 
     # -- the end of a job
 
-    def _charge(self, entry: _Entry, tokens: float) -> None:
-        self._counters.charge(entry.job.tenant, tokens - entry.charged)
-        entry.charged = tokens
+    def _charge(self, held: Held, tokens: float) -> None:
+        self.tenants.charge(held.job.tenant, tokens - held.charged)
+        held.charged = tokens
 
-    def _correct(self, entry: _Entry, tokens: float) -> None:
-        self._counters.correct(entry.job.tenant, tokens - entry.charged)
-        if tokens < entry.charged:
-            self._queue.touched(entry.job.tenant)
-        entry.charged = tokens
+    def _correct(self, held: Held, tokens: float) -> None:
+        self.tenants.correct(held.job.tenant, tokens - held.charged)
+        if tokens < held.charged:
+            self._queue.touched(held.job.tenant)
+        held.charged = tokens
 
-    def _refuse(self, entry: _Entry, reason: str, now: float, decisions: list[Decision]) -> None:
-        del now
-        if entry.charged:
-            self._correct(entry, 0.0)
-        decisions.append(Refuse(entry.job, reason, self._retry_after(entry.job)))
-        self._over(entry)
+    def _refuse(self, held: Held, reason: str, now: float, decisions: list[Decision]) -> None:
+        if held.charged:
+            self._correct(held, 0.0)
+        decisions.append(Refuse(held.job, reason, self._admission.retry_after(held.job, self._queue, now)))
+        self._over(held)
 
-    def _over(self, entry: _Entry) -> None:
-        if self._entries.pop(entry.job.id, None) is not None:
-            self._counters.left(entry.job.tenant)
+    def _over(self, held: Held) -> None:
+        self._again.pop(held.job.id, None)
+        if held.awaits >= 0:
+            self._take_back(held)
+        if self._held.pop(held.job.id, None) is not None:
+            self.tenants.left(held.job.tenant)

@@ -24,10 +24,29 @@ class QueueSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of a replica's places that a call of each tier leaves free for those above."""
     patience: Seconds = 30.0
     """Seconds behind its arrival for which a deadline counts at most, so that loose ones age."""
-    backlog: Seconds = 1.0
+    backlog: Seconds = 0.25
     """Seconds of prompts that a replica gets ahead; the rest waits where its order can still change."""
+    cooling_wait: float = 1.0
+    """Seconds for which a call waits where no replica may be asked; where it would be longer, it is refused at once."""
     shed_from: Share = 0.5
     """Share of ``max_wait`` from which on sheddable calls below tier 0 are refused early: the longer the wait, the more of them."""
+
+
+class HealthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What speaks against a replica besides its errors: being slow. Such a call counts as failed for its breaker."""
+
+    first_token_over: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Seconds after which a first token is late; 0 never."""
+    token_over: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Seconds that a token may take on the mean of an answer; 0 any."""
+    times_typical: Annotated[float, msgspec.Meta(ge=0)] = 8.0
+    """Times as long as usual in its fleet that a first token, or a token on the mean of an answer, may take; 0 any."""
+    never_below: Annotated[float, msgspec.Meta(ge=0)] = 0.5
+    """Seconds below which no first token is late, whatever is usual."""
+    unreachable: Annotated[int, msgspec.Meta(ge=1)] = 2
+    """Times in a row that a replica cannot be reached before its breaker opens at once."""
+    longest_rest: Seconds = 240.0
+    """Seconds for which a breaker stays open at most; each time that its trials fail they double."""
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,9 +55,10 @@ class SchedulerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     queue: QueueSettings = QueueSettings()
     retries: RetrySettings = RetrySettings()
     breaker: BreakerPolicy = BreakerPolicy()
+    health: HealthSettings = HealthSettings()
     block_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
     """Tokens of a prefix block."""
     slow_start: float = 0.0
-    """Seconds in which a replica that joined gets its full share."""
+    """Seconds after which a replica that joined gets its full share."""
     panic: Share = 0.5
     """Where fewer replicas than this share are well, all of them count as well: too many sick ones look like a fault of ours."""

@@ -4,6 +4,8 @@ from antiphon.scheduling.fairness import cost
 
 MEMORY = 0.98
 """What a sample counts for after the next one."""
+OUTLIER = 4.0
+"""Times as slow as usual that a sample counts as at most, in what is usual: one sick replica does not become the measure."""
 FEW = 8
 """Samples below which a replica is taken to be like the rest of its fleet."""
 
@@ -14,11 +16,13 @@ class Speed:
     The first is a mean weighed by tokens; the second a straight line fitted by least squares, in which older samples fade.
     """
 
-    __slots__ = ("_decodes", "_prefill_seconds", "_prefill_tokens", "_prefills", "_sums", "_typical")
+    __slots__ = ("known", "_decodes", "_prefill_seconds", "_prefill_tokens", "_prefills", "_sums", "_typical")
 
     def __init__(self, typical: "Speed | None" = None) -> None:
         self._typical = typical
         """What is believed before there are samples."""
+        self.known = False
+        """Whether there is enough of its own to go by."""
         self._prefills = 0
         self._prefill_seconds = 0.0
         self._prefill_tokens = 0.0
@@ -26,22 +30,24 @@ class Speed:
         self._sums = (0.0, 0.0, 0.0, 0.0, 0.0)
         """Of 1, x, y, x², xy, with x running sequences and y seconds for a token."""
 
-    @property
-    def known(self) -> bool:
-        """Whether there is something to go by."""
-        return (self._prefills >= FEW and self._decodes >= FEW) or (self._typical is not None and self._typical.known)
-
     def saw_first_token(self, tokens: float, seconds: float) -> None:
         """The first token came after so many seconds, in which ``tokens`` uncached prompt tokens were to be prefilled."""
+        if self._typical is not None:
+            self._typical.saw_first_token(tokens, seconds)
+        elif self._prefills >= FEW:
+            seconds = min(seconds, OUTLIER * self.first_token(max(1.0, tokens)))
         self._prefills += 1
         self._prefill_seconds = self._prefill_seconds * MEMORY + seconds
         self._prefill_tokens = self._prefill_tokens * MEMORY + max(1.0, tokens)
-        if self._typical is not None:
-            self._typical.saw_first_token(tokens, seconds)
 
     def saw_tokens(self, running: float, seconds: float) -> None:
         """A call got a token each ``seconds``, with so many sequences running on average."""
+        if self._typical is not None:
+            self._typical.saw_tokens(running, seconds)
+        elif self._decodes >= FEW:
+            seconds = min(seconds, OUTLIER * self.per_token(running))
         self._decodes += 1
+        self.known = self._decodes >= FEW and self._prefills >= FEW
         ones, xs, ys, squares, products = self._sums
         self._sums = (
             ones * MEMORY + 1.0,
@@ -50,8 +56,6 @@ class Speed:
             squares * MEMORY + running * running,
             products * MEMORY + running * seconds,
         )
-        if self._typical is not None:
-            self._typical.saw_tokens(running, seconds)
 
     def first_token(self, tokens: float) -> float:
         """Seconds until ``tokens`` uncached prompt tokens are prefilled; 0 where nothing is known."""

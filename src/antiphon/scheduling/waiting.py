@@ -6,7 +6,7 @@ where they are real-time, by deadline where they are elastic. A deadline counts 
 arrival, so that loose ones age and nobody starves. Every operation takes logarithmic time.
 """
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from antiphon.scheduling.fairness import TokenCounters
 from antiphon.scheduling.job import TIERS, Job
@@ -19,10 +19,12 @@ BUCKETS_PER_PATIENCE = 32
 class Waiting:
     """A job in the queue."""
 
-    __slots__ = ("cost", "job", "key", "there")
+    __slots__ = ("cost", "job", "key", "number", "there")
 
-    def __init__(self, job: Job, cost: float, key: float) -> None:
+    def __init__(self, job: Job, cost: float, key: float, number: int = 0) -> None:
         self.job = job
+        self.number = number
+        """Of those that wait: equals go in the order in which they came."""
         self.cost = cost
         """Weighed tokens, by estimate."""
         self.key = key
@@ -40,6 +42,7 @@ class WaitingQueue:
         self._there: dict[int, Waiting] = {}
         self._served = [0.0] * TIERS
         self._served_at = 0.0
+        self._number = 0
 
     def __len__(self) -> int:
         return len(self._there)
@@ -52,7 +55,8 @@ class WaitingQueue:
     def push(self, job: Job, cost: float) -> None:
         """Let a job wait; ``cost`` are its weighed tokens."""
         key = job.arrived if job.realtime else min(job.deadline, job.first_token_due, job.arrived + self._patience)
-        waiting = Waiting(job, cost, key)
+        self._number += 1
+        waiting = Waiting(job, cost, key, self._number)
         self._there[job.id] = waiting
         self._line(job).push(waiting)
 
@@ -67,11 +71,10 @@ class WaitingQueue:
                     return line.head()
         return None
 
-    def take(self, waiting: Waiting, now: float) -> None:
-        """It goes to a replica: count it for its tier."""
-        self._drop(waiting)
+    def served(self, tier: int, cost: float, now: float) -> None:
+        """A call of that tier goes to a replica."""
         self._fade(now)
-        self._served[waiting.job.tier] += waiting.cost
+        self._served[tier] += cost
 
     def remove(self, job_id: int) -> Waiting | None:
         """It does not wait any more. None where it did not."""
@@ -88,6 +91,26 @@ class WaitingQueue:
         if not job.realtime:
             before += elastic.work_until(min(job.deadline, job.first_token_due, job.arrived + self._patience))
         return before
+
+    def everybody(self) -> list[Waiting]:
+        """All that wait, in the order in which they came."""
+        return list(self._there.values())
+
+    def gives_way(self, job: Job) -> Waiting | None:
+        """Who should leave a full queue so that this job can wait: the last of the lowest tier below its own, sheddable ones first.
+
+        In its own tier an elastic call that may be shed gives way to a real-time one, and to one that may not be.
+        """
+        for tier in range(TIERS - 1, job.tier, -1):
+            realtime, elastic = self._lines[tier][0], self._lines[tier][1]
+            line = elastic if elastic.count else realtime
+            if line.count:
+                return line.last()
+        elastic = self._lines[job.tier][1]
+        if elastic.count and (job.realtime or not job.sheddable):
+            last = elastic.last()
+            return last if last.job.sheddable else None
+        return None
 
     def touched(self, tenant: str) -> None:
         """The counter of a tenant fell."""
@@ -143,10 +166,8 @@ class ArrivalQueue:
         del now
         return next(iter(self._there.values()), None)
 
-    def take(self, waiting: Waiting, now: float) -> None:
-        """It goes to a replica."""
-        del now
-        self.remove(waiting.job.id)
+    def served(self, tier: int, cost: float, now: float) -> None:
+        """A call of that tier goes to a replica, which is nothing to this queue."""
 
     def remove(self, job_id: int) -> Waiting | None:
         """It does not wait any more. None where it did not."""
@@ -159,6 +180,15 @@ class ArrivalQueue:
         """Weighed tokens that would go before this job if it came now."""
         del job
         return self.work
+
+    def everybody(self) -> list[Waiting]:
+        """All that wait, in the order in which they came."""
+        return list(self._there.values())
+
+    def gives_way(self, job: Job) -> Waiting | None:
+        """Nobody: all are alike."""
+        del job
+        return None
 
     def touched(self, tenant: str) -> None:
         """The counter of a tenant fell, which is nothing to this queue."""
@@ -177,6 +207,7 @@ class _Line:
         self._ranks: dict[str, float] = {}
         """By which counter each tenant stands in ``_tenants``; an entry with another one is out of date."""
         self._jobs: dict[str, list[tuple[float, int, Waiting]]] = {}
+        self._last: list[tuple[bool, float, int, Waiting]] = []
         self._numbers: dict[str, int] = {}
 
     def push(self, waiting: Waiting) -> None:
@@ -186,7 +217,8 @@ class _Line:
             jobs = self._jobs[tenant] = []
             self._numbers[tenant] = 0
             self._rank(tenant)
-        heappush(jobs, (waiting.key, waiting.job.id, waiting))
+        heappush(jobs, (waiting.key, waiting.number, waiting))
+        heappush(self._last, (not waiting.job.sheddable, -waiting.key, -waiting.number, waiting))
         self._numbers[tenant] += 1
         self.count += 1
         self.work += waiting.cost
@@ -209,7 +241,16 @@ class _Line:
                 heappop(jobs)
             return jobs[0][2]
 
+    def last(self) -> Waiting:
+        """Who can wait for longest, among those that may be shed if there are any."""
+        while not self._last[0][3].there:
+            heappop(self._last)
+        return self._last[0][3]
+
     def dropped(self, waiting: Waiting) -> None:
+        if len(self._last) > 64 + 4 * self.count:
+            self._last = [entry for entry in self._last if entry[3].there]
+            heapify(self._last)
         tenant = waiting.job.tenant
         self.count -= 1
         self.work = self.work - waiting.cost if self.count else 0.0

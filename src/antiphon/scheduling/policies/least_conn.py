@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Situation
-from antiphon.scheduling.fleet import Replica
+from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.replica import Replica
 
 
-class _Policy:
+class _Policy(Policy):
     title = "fewest calls, without a queue"
     queue: Discipline = "none"
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
-        return cheapest([float(replica.calls) for replica in replicas])
+        return cheapest([replica.load(situation.now) for replica in replicas])
 
 
 plugin = _Policy()

@@ -3,19 +3,22 @@
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Situation
-from antiphon.scheduling.fleet import Replica
+from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.replica import Replica
 
 
-class _Policy:
+class _Policy(Policy):
     title = "the earliest answer, by what was learned of each"
     queue: Discipline = "deadline"
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
         return cheapest(
-            [replica.answer_in(replica.uncached(job, situation.block_tokens), situation.output) for replica in replicas]
+            [
+                replica.answer_in(replica.uncached(job, situation.block_tokens), situation.output, situation.now)
+                for replica in replicas
+            ]
         )
 
 

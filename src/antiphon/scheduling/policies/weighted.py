@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Situation
-from antiphon.scheduling.fleet import Replica
+from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.replica import Replica
 
 
-class _Policy:
+class _Policy(Policy):
     title = "in turn, by weight"
     queue: Discipline = "deadline"
 

@@ -1,13 +1,13 @@
 """Drives a scheduler against simulated replicas in virtual time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf
 
 import msgspec
 
-from antiphon.scheduling.fleet import ReplicaInfo
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
+from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import SchedulerSettings
 from antiphon.scheduling.simulator.replica import ReplicaSpec, SimulatedReplica
@@ -22,6 +22,8 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     """Seconds in which its answer was wanted."""
     patience: float = inf
     """Seconds for which its caller waits for a first token before leaving."""
+    feasible: bool = True
+    """An idle replica would have met the target."""
 
 
 class Outcome(msgspec.Struct, gc=False):
@@ -31,9 +33,13 @@ class Outcome(msgspec.Struct, gc=False):
     first_token: float = 0.0
     finished: float = 0.0
     refused: str = ""
+    """Why it was."""
     left: bool = False
     """Its caller has left."""
+    ended: float = 0.0
+    """When it was answered, refused or given up."""
     cached_tokens: int = 0
+    """Tokens of its prompt that the replica had in its prefix cache."""
     replicas: int = 0
     """Replicas that it was sent to."""
 
@@ -41,6 +47,31 @@ class Outcome(msgspec.Struct, gc=False):
     def met(self) -> bool:
         """Its answer was in time."""
         return self.finished > 0 and self.finished - self.request.job.arrived <= self.request.target
+
+
+class Sample(msgspec.Struct, frozen=True, gc=False):
+    """How things stood at one moment of a run."""
+
+    at: float
+    waiting: int
+    """Calls in the scheduler's queue and in those of the replicas."""
+    busy: float
+    """Seconds that all replicas together have computed up to then."""
+    occupied: float
+    """Seconds of all sequences together in which they ran up to then."""
+
+
+def _no_clock() -> float:
+    return 0.0
+
+
+class Watch(msgspec.Struct, frozen=True):
+    """What is to be noted of a run beside its outcomes."""
+
+    every: float = inf
+    """Seconds of virtual time between two samples."""
+    clock: Callable[[], float] = _no_clock
+    """Processor time in seconds, to measure the scheduler with. The run decides nothing by it."""
 
 
 class Run:
@@ -55,20 +86,36 @@ class Run:
         settings: SchedulerSettings,
         *,
         seed: int = 0,
+        watch: Watch | None = None,
     ) -> None:
         self.replicas = [SimulatedReplica(spec) for spec in specs]
         self.scheduler = Scheduler(infos, policy, settings, seed=seed)
         self.outcomes = {request.job.id: Outcome(request) for request in requests}
         self.now = 0.0
+        self.samples: list[Sample] = []
+        self.events = 0
+        """Events that the scheduler was told."""
+        self.seconds_deciding = 0.0
+        """What they took, by the clock of the watch."""
+        self._watch = watch or Watch()
+        self._sampled = 0.0
         self._events: list[tuple[float, int, int, int]] = [(request.job.arrived, 0, request.job.id, 0) for request in requests]
         heapify(self._events)
         self._versions = [0] * len(specs)
         self._tick = inf
 
+    @property
+    def ended(self) -> float:
+        """When the last call was answered, refused or given up."""
+        return max((outcome.ended for outcome in self.outcomes.values()), default=0.0)
+
     def go(self) -> None:
         """Run to the end: until every request was answered, refused or given up."""
         while self._events:
-            self.now, kind, which, version = heappop(self._events)
+            upcoming, kind, which, version = heappop(self._events)
+            while self._sampled <= upcoming:
+                self._sample()
+            self.now = upcoming
             if kind == 0:
                 self._arrive(which)
             elif kind == 1 and version == self._versions[which]:
@@ -77,52 +124,72 @@ class Run:
                 self._give_up(which)
             elif kind == 3 and self.now == self._tick:
                 self._tick = inf
-                self._obey(self.scheduler.tick(self.now))
+                self._ask(self.scheduler.tick)
             self._set_alarm()
+
+    def _sample(self) -> None:
+        at = self._sampled
+        waiting = self.scheduler.waiting + sum(replica.waiting for replica in self.replicas)
+        busy, occupied = (
+            sum(seconds) for seconds in zip(*((each.busy(at), each.occupied(at)) for each in self.replicas), strict=True)
+        )
+        self.samples.append(Sample(at, waiting, busy, occupied))
+        self._sampled += self._watch.every
 
     def _arrive(self, job_id: int) -> None:
         request = self.outcomes[job_id].request
         if request.patience < inf:
             heappush(self._events, (self.now + request.patience, 2, job_id, 0))
-        self._obey(self.scheduler.arrived(request.job, self.now))
+        self._ask(self.scheduler.arrived, request.job)
 
     def _give_up(self, job_id: int) -> None:
         outcome = self.outcomes[job_id]
         if not outcome.first_token and not outcome.refused:
             outcome.left = True
-            self._obey(self.scheduler.gone(job_id, self.now))
+            outcome.ended = self.now
+            self._ask(self.scheduler.gone, job_id)
 
     def _hear(self, which: int) -> None:
         """What a replica told up to now."""
         told = self.replicas[which].advance(self.now)
-        self._watch(which)
+        self._expect(which)
         for word in told:
             outcome = self.outcomes[word.call]
             if word.stage == "first_token":
                 outcome.first_token = outcome.first_token or word.at
                 outcome.cached_tokens = word.cached_tokens
-                self._obey(self.scheduler.first_token(word.call, which, self.now))
+                self._ask(self.scheduler.first_token, word.call, which)
             else:
-                outcome.finished = word.at
-                self._obey(self.scheduler.finished(word.call, which, outcome.request.output_tokens, self.now))
+                outcome.finished = outcome.ended = word.at
+                self._ask(self.scheduler.finished, word.call, which, outcome.request.output_tokens)
 
-    def _obey(self, decisions: Sequence[Decision]) -> None:
+    def _ask(self, event: Callable[..., list[Decision]], *what: Job | int) -> None:
+        """Tell the scheduler of an event, and do what it decides."""
+        clock = self._watch.clock
+        before = clock()
+        decisions = event(*what, self.now)
+        self.seconds_deciding += clock() - before
+        self.events += 1
         for decision in decisions:
-            outcome = self.outcomes[decision.job.id]
-            if isinstance(decision, Dispatch):
-                outcome.replicas += 1
-                self._hear(decision.replica)
-                replica, request = self.replicas[decision.replica], outcome.request
-                replica.submit(request.job.id, request.job.prompt_tokens, request.output_tokens, request.job.blocks, self.now)
-                self._watch(decision.replica)
-            elif isinstance(decision, Withdraw):
-                self._hear(decision.replica)
-                self.replicas[decision.replica].cancel(decision.job.id)
-                self._watch(decision.replica)
-            elif isinstance(decision, Refuse):
-                outcome.refused = decision.reason
+            self._obey(decision)
 
-    def _watch(self, which: int) -> None:
+    def _obey(self, decision: Decision) -> None:
+        outcome = self.outcomes[decision.job.id]
+        if isinstance(decision, Refuse):
+            outcome.refused = decision.reason
+            outcome.ended = self.now
+            return
+        self._hear(decision.replica)
+        replica, job = self.replicas[decision.replica], outcome.request.job
+        if isinstance(decision, Dispatch):
+            outcome.replicas += 1
+            replica.submit(job.id, job.prompt_tokens, outcome.request.output_tokens, job.blocks, self.now)
+        elif isinstance(decision, Withdraw):
+            replica.cancel(job.id)
+        self._expect(decision.replica)
+
+    def _expect(self, which: int) -> None:
+        """Look at a replica again when something has happened there."""
         self._versions[which] += 1
         upcoming = self.replicas[which].next_change()
         if upcoming < inf:

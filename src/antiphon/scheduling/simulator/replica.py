@@ -1,55 +1,64 @@
 """A replica of a model as the simulator knows it: continuous batching with chunked prefill, a bounded KV memory and a prefix cache.
 
-The server works in steps. A step decodes one token of each running sequence and, while a prompt waits, prefills one chunk of it
-(Agrawal et al., Sarathi-Serve, OSDI 2024). It takes
+The server works in steps. A step decodes one token of each sequence whose prompt is done, and prefills up to ``chunk`` tokens of
+prompts in the order in which they came (Agrawal et al., Sarathi-Serve, OSDI 2024). It takes
 
-    base + per_sequence · running + per_context_token · tokens held + chunk / prefill_rate
+    base + per_sequence · decoding sequences + per_kilotoken · their tokens / 1000 + prefilled tokens / prefill_rate
 
-seconds. Between two changes of the batch all steps are alike, so the model jumps from change to change: its cost does not depend on
-the number of tokens, and its times are exact.
+seconds. Who comes or leaves during a step waits for its end. Steps between two changes of the batch differ only in the tokens that
+the sequences have grown by, so their sum is known at once: a call costs the same whatever its length, and the times are those
+of a loop over all the steps.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
-from math import ceil, inf
-from typing import Literal
+from math import ceil, inf, sqrt
+from typing import Annotated, Literal
 
 import msgspec
 
 Stage = Literal["first_token", "finished"]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class ReplicaSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How fast a replica is, and how much it holds."""
 
-    prefill_rate: float
+    prefill_rate: Positive
     """Prompt tokens a second while nothing else runs."""
-    step_base_ms: float
+    step_base_ms: Positive
     """Milliseconds of a step that decodes nothing."""
-    step_per_sequence_ms: float
-    """Milliseconds more for each running sequence."""
-    step_per_kilotoken_ms: float = 0.0
-    """Milliseconds more for each thousand tokens in the running sequences."""
-    chunk: int = 512
+    step_per_sequence_ms: NotNegative
+    """Milliseconds more for each sequence that is decoded."""
+    step_per_kilotoken_ms: NotNegative = 0.0
+    """Milliseconds more for each thousand tokens in these sequences."""
+    chunk: Count = 512
     """Prompt tokens prefilled in one step, at most."""
-    max_running: int = 256
+    max_running: Count = 256
     """Sequences at once; further ones wait at the replica, in the order in which they came."""
-    kv_blocks: int = 2000
-    """KV memory, in blocks of ``block_tokens`` tokens."""
-    block_tokens: int = 512
+    kv_blocks: Count = 2000
+    """KV memory, in blocks of ``block_tokens`` tokens. A call that needs more than all of it gets all of it."""
+    block_tokens: Count = 512
     prefix_cache: bool = True
-    """Keep the blocks of finished prompts until their memory is needed."""
+    """Keep the blocks of prompts until their memory is needed."""
 
     def idle_time(self, prompt_tokens: int, output_tokens: int) -> float:
         """Seconds that a call takes here when it is alone and nothing of its prompt is cached."""
-        held = prompt_tokens + output_tokens / 2
-        step = self.step_base_ms + self.step_per_sequence_ms + self.step_per_kilotoken_ms * held / 1000
-        return self.idle_first_token(prompt_tokens) + max(0, output_tokens - 1) * step / 1000
+        steps = max(0, output_tokens - 1)
+        first = self.step_base_ms + self.step_per_sequence_ms + self.step_per_kilotoken_ms * (prompt_tokens + 1) / 1000
+        grown = self.step_per_kilotoken_ms / 1000 * steps * (steps - 1) / 2
+        return self.idle_first_token(prompt_tokens) + (steps * first + grown) / 1000
 
     def idle_first_token(self, prompt_tokens: int) -> float:
         """Seconds to the first token of such a call."""
         return prompt_tokens / self.prefill_rate + ceil(prompt_tokens / self.chunk) * self.step_base_ms / 1000
+
+    def holds(self, prompt_tokens: int, output_tokens: int) -> bool:
+        """Whether such a call fits into the memory."""
+        return ceil((prompt_tokens + output_tokens) / self.block_tokens) <= self.kv_blocks
 
 
 class Told(msgspec.Struct, frozen=True, gc=False):
@@ -62,37 +71,57 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Sequence:
-    __slots__ = ("blocks", "cached", "call", "left", "output", "own_blocks", "prompt")
+    __slots__ = ("begun", "blocks", "cached", "call", "cancelled", "left", "output", "own_blocks", "prompt", "since")
 
     def __init__(self, call: int, prompt: int, output: int, blocks: Sequence[int]) -> None:
         self.call = call
         self.prompt = prompt
         self.output = output
         self.blocks = blocks
+        """Full prefix blocks of the prompt."""
         self.own_blocks = 0
+        """Blocks in memory that nobody shares."""
         self.cached = 0
-        self.left = 0.0
+        self.left = 0
+        """Prompt tokens still to be prefilled."""
+        self.begun = False
+        self.since = 0
+        """Number of the step that decoded its second token."""
+        self.cancelled = False
 
 
 class SimulatedReplica:
-    """One replica in virtual time. Time only moves by ``advance``."""
+    """One replica in virtual time. Time moves by ``advance`` only, to which every other call's time must have come before."""
 
     def __init__(self, spec: ReplicaSpec, now: float = 0.0) -> None:
         self.spec = spec
-        self.busy = 0.0
-        """Seconds in which it computed."""
-        self.done_work = 0.0
-        """Sum over its steps of the share of a full step that each was: see ``capacity_share``."""
-        self._now = now
-        self._steps = 0.0
+        self._memory = _Memory(spec)
         self._waiting: deque[_Sequence] = deque()
         self._prefilling: deque[_Sequence] = deque()
         self._decoding: dict[int, _Sequence] = {}
-        self._ends: list[tuple[float, int]] = []
         self._held = 0
-        self._used_blocks = 0
-        self._shared: dict[int, int] = {}
-        self._idle_blocks: OrderedDict[int, None] = OrderedDict()
+        """Tokens in the decoding sequences."""
+        self._step = 0
+        """Steps done."""
+        self._ends: list[tuple[int, int, _Sequence]] = []
+        """Number of the step that decodes a sequence's last token."""
+        self._decoded = 0
+        """Sequences that were ever decoded: orders equal ends."""
+        self._leaving: list[_Sequence] = []
+        self._now = now
+        self._began = now
+        """When the steps ahead begin."""
+        self._steps = 0
+        """Steps ahead that are alike but for growth; 0 while nothing runs."""
+        self._first = 0.0
+        """Seconds of the first of them."""
+        self._growth = 0.0
+        """Seconds by which each takes longer than the one before."""
+        self._prefilled: list[tuple[_Sequence, int]] = []
+        """Prompts that each of them works on, and tokens of each."""
+        self._end = inf
+        self._busy = 0.0
+        self._places = 0.0
 
     @property
     def running(self) -> int:
@@ -107,149 +136,242 @@ class SimulatedReplica:
     @property
     def kv_usage(self) -> float:
         """Share of the KV memory that running sequences hold."""
-        return self._used_blocks / self.spec.kv_blocks
+        return self._memory.used / self.spec.kv_blocks
+
+    def busy(self, at: float) -> float:
+        """Seconds in which it computed until ``at``, which is no later than the next change."""
+        return self._busy + (max(0.0, at - self._began) if self._steps else 0.0)
+
+    def occupied(self, at: float) -> float:
+        """Seconds of all its sequences together in which they were prefilled or decoded, until such a time."""
+        return self._places + (self.running * max(0.0, at - self._began) if self._steps else 0.0)
 
     def submit(self, call: int, prompt_tokens: int, output_tokens: int, blocks: Sequence[int], now: float) -> None:
         """Send a call. ``blocks`` are the hashes of its prompt's full prefix blocks; time must have been advanced to ``now``."""
-        self._waiting.append(_Sequence(call, prompt_tokens, max(1, output_tokens), blocks))
-        self._now = max(self._now, now)
-        self._admit()
+        spec, prompt = self.spec, max(1, prompt_tokens)
+        known = blocks[: min(prompt // spec.block_tokens, spec.kv_blocks)] if spec.prefix_cache else ()
+        self._waiting.append(_Sequence(call, prompt, max(1, output_tokens), known))
+        if not self._steps:
+            self._began = self._now = max(self._now, now)
+        self._change()
 
     def cancel(self, call: int) -> None:
-        """Take a call out, wherever it is. One that is not there is ignored."""
-        sequence = self._decoding.pop(call, None)
-        if sequence is not None:
-            self._held -= sequence.prompt + sequence.output // 2
-            self._release(sequence)
-        for place in (self._waiting, self._prefilling):
+        """Take a call out, wherever it is: at the end of the step under way. One that is not there is ignored."""
+        for place in (self._decoding.values(), self._prefilling, self._waiting):
             for sequence in place:
-                if sequence.call == call:
-                    place.remove(sequence)
-                    if place is self._prefilling:
-                        self._release(sequence)
-                    break
-        self._admit()
+                if sequence.call == call and not sequence.cancelled:
+                    sequence.cancelled = True
+                    self._leaving.append(sequence)
+                    self._change()
+                    return
 
     def next_change(self) -> float:
-        """When something will happen here by itself; infinite where nothing runs."""
-        step = self._step()
-        return min(self._now + self._prefill_time(step), self._now + self._decode_time(step))
+        """When something may happen here by itself; infinite where nothing runs."""
+        return self._end
 
     def advance(self, now: float) -> list[Told]:
         """Let time pass until ``now`` and tell what happened meanwhile, in order."""
         told: list[Told] = []
-        while True:
-            step = self._step()
-            prefilled, decoded = self._now + self._prefill_time(step), self._now + self._decode_time(step)
-            upcoming = min(prefilled, decoded)
-            if upcoming > now:
-                break
-            self._pass(upcoming - self._now, step)
-            self._now = upcoming
-            if prefilled <= decoded:
-                told.append(self._begin_decoding())
-            else:
-                told.append(self._finish())
-        self._pass(now - self._now, self._step())
+        while self._steps and self._end <= now:
+            self._pass(told)
+            self._plan()
         self._now = max(self._now, now)
         return told
 
-    # -- time
+    # -- steps
 
-    def _step(self) -> float:
-        """Seconds of a step as the batch is now."""
-        spec = self.spec
-        milliseconds = (
-            spec.step_base_ms + spec.step_per_sequence_ms * len(self._decoding) + spec.step_per_kilotoken_ms * self._held / 1000
-        )
-        return milliseconds / 1000 + (spec.chunk / spec.prefill_rate if self._prefilling else 0.0)
-
-    def _prefill_time(self, step: float) -> float:
-        return self._prefilling[0].left / self.spec.chunk * step if self._prefilling else inf
-
-    def _decode_time(self, step: float) -> float:
-        while self._ends and self._ends[0][1] not in self._decoding:
-            heappop(self._ends)
-        return max(0.0, self._ends[0][0] - self._steps) * step if self._ends else inf
-
-    def _pass(self, seconds: float, step: float) -> None:
-        if seconds <= 0 or not (self._prefilling or self._decoding):
+    def _change(self) -> None:
+        """Somebody came or left: the step under way is the last of its kind. Where none is, others are planned."""
+        if not self._steps or self._now <= self._began:
+            self._plan()
             return
-        steps = seconds / step
-        self.busy += seconds
-        self.done_work += seconds * self._fullness()
-        if self._decoding:
-            self._steps += steps
+        if self._steps > 1:
+            self._steps = min(self._steps, self._steps_until(self._now - self._began))
+            self._end = self._began + self._seconds(self._steps)
+
+    def _seconds(self, steps: int) -> float:
+        return steps * self._first + self._growth * steps * (steps - 1) / 2
+
+    def _steps_until(self, seconds: float) -> int:
+        """Steps ahead after which at least so many seconds have passed."""
+        half = self._growth / 2
+        linear = self._first - half
+        guess = (sqrt(linear * linear + 4 * half * seconds) - linear) / (2 * half) if half else seconds / self._first
+        steps = max(1, ceil(guess))
+        while steps > 1 and self._seconds(steps - 1) >= seconds:
+            steps -= 1
+        while self._seconds(steps) < seconds:
+            steps += 1
+        return steps
+
+    def _plan(self) -> None:
+        """At the border of two steps: who leaves, who joins, and how many steps alike come now."""
+        if self._leaving:
+            self._drop_cancelled()
+        while self._waiting and self.running < self.spec.max_running and self._memory.take(self._waiting[0]):
+            self._prefilling.append(self._waiting.popleft())
+        if not (self._prefilling or self._decoding):
+            self._steps, self._end = 0, inf
+            return
+        spec, decoding = self.spec, len(self._decoding)
+        alike = self._ends[0][0] - self._step if self._ends else 0
+        self._prefilled = []
+        prefilled = 0
         if self._prefilling:
-            self._prefilling[0].left -= steps * self.spec.chunk
+            self._prefilled = list(self._next_prompts())
+            prefilled = sum(tokens for _, tokens in self._prefilled)
+            head, tokens = self._prefilled[0]
+            without_end = max(1, (head.left - 1) // tokens)
+            alike = min(alike, without_end) if self._ends else without_end
+        milliseconds = (
+            spec.step_base_ms + spec.step_per_sequence_ms * decoding + spec.step_per_kilotoken_ms * (self._held + decoding) / 1000
+        )
+        self._steps = alike
+        self._first = milliseconds / 1000 + prefilled / spec.prefill_rate
+        self._growth = spec.step_per_kilotoken_ms * decoding / 1e6
+        self._end = self._began + self._seconds(alike)
 
-    def _fullness(self) -> float:
-        return 1.0 if self._prefilling else len(self._decoding) / self.spec.max_running
+    def _next_prompts(self) -> Iterator[tuple[_Sequence, int]]:
+        """The prompts of a step, and how many tokens of each it prefills."""
+        budget = self.spec.chunk
+        for place, sequence in enumerate(self._prefilling):
+            if not sequence.begun:
+                if place and self._memory.is_coming(sequence):
+                    return  # what both have in common is computed in this step: the next one finds it there
+                sequence.cached = self._memory.cached(sequence)
+                sequence.left = sequence.prompt - sequence.cached
+            tokens = min(budget, sequence.left)
+            yield sequence, tokens
+            budget -= tokens
+            if not budget:
+                return
 
-    # -- changes of the batch
+    def _pass(self, told: list[Told]) -> None:
+        """Let the planned steps happen."""
+        steps, at = self._steps, self._end
+        self._busy += at - self._began
+        self._places += self.running * (at - self._began)
+        self._began = self._now = at
+        self._step += steps
+        self._held += steps * len(self._decoding)
+        while self._ends and self._ends[0][0] <= self._step:
+            sequence = heappop(self._ends)[2]
+            if not sequence.cancelled:
+                told.append(self._finish(sequence))
+        for sequence, tokens in self._prefilled:
+            sequence.begun = True
+            sequence.left -= tokens * steps
+            if not sequence.left and not sequence.cancelled:
+                self._begin_decoding(sequence, told)
 
-    def _begin_decoding(self) -> Told:
-        sequence = self._prefilling.popleft()
+    def _begin_decoding(self, sequence: _Sequence, told: list[Told]) -> None:
+        self._prefilling.remove(sequence)
+        self._memory.computed(sequence, len(sequence.blocks))
+        told.append(Told(self._now, sequence.call, "first_token", sequence.cached))
+        sequence.since = self._step
         self._decoding[sequence.call] = sequence
-        self._held += sequence.prompt + sequence.output // 2
-        heappush(self._ends, (self._steps + sequence.output - 1, sequence.call))
-        return Told(self._now, sequence.call, "first_token", sequence.cached)
+        self._held += sequence.prompt
+        if sequence.output == 1:
+            told.append(self._finish(sequence))
+            return
+        self._decoded += 1
+        heappush(self._ends, (self._step + sequence.output - 1, self._decoded, sequence))
 
-    def _finish(self) -> Told:
-        sequence = self._decoding.pop(heappop(self._ends)[1])
-        self._held -= sequence.prompt + sequence.output // 2
-        self._release(sequence)
-        self._admit()
+    def _finish(self, sequence: _Sequence) -> Told:
+        self._stop_decoding(sequence)
         return Told(self._now, sequence.call, "finished", sequence.cached)
 
-    def _admit(self) -> None:
-        while self._waiting and self.running < self.spec.max_running and self._take_memory(self._waiting[0]):
-            self._prefilling.append(self._waiting.popleft())
+    def _stop_decoding(self, sequence: _Sequence) -> None:
+        del self._decoding[sequence.call]
+        self._held -= sequence.prompt + self._step - sequence.since
+        self._memory.release(sequence)
 
-    # -- memory
-
-    def _take_memory(self, sequence: _Sequence) -> bool:
-        """Blocks for the whole sequence, its cached prefix shared. False where they are not to be had now."""
-        spec = self.spec
-        wanted = min(ceil((sequence.prompt + sequence.output) / spec.block_tokens), spec.kv_blocks)
-        blocks = sequence.blocks if spec.prefix_cache else ()
-        hits = 0
-        for block in blocks:
-            if block not in self._shared and block not in self._idle_blocks:
-                break
-            hits += 1
-        resting = sum(block in self._idle_blocks for block in blocks[:hits])
-        fresh = wanted - hits
-        if self._used_blocks + resting + fresh > spec.kv_blocks:
-            return False
-        for block in blocks[:hits]:
-            if block in self._idle_blocks:
-                del self._idle_blocks[block]
-                self._shared[block] = 0
-                self._used_blocks += 1
-            self._shared[block] += 1
-        self._used_blocks += fresh
-        sequence.own_blocks = fresh
-        sequence.blocks = blocks
-        for block in blocks[hits:]:
-            if block in self._shared:  # another call brings the same text at this moment: each holds a copy, one is kept
-                self._shared[block] += 1
+    def _drop_cancelled(self) -> None:
+        for sequence in self._leaving:
+            if sequence in self._waiting:
+                self._waiting.remove(sequence)
+            elif sequence in self._prefilling:
+                self._prefilling.remove(sequence)
+                done = sequence.prompt - sequence.left if sequence.begun else 0
+                self._memory.computed(sequence, done // self.spec.block_tokens)
+                self._memory.release(sequence)
             else:
-                self._idle_blocks.pop(block, None)
-                self._shared[block] = 1
+                self._stop_decoding(sequence)
+        self._leaving = []
+        while self._ends and self._ends[0][2].cancelled:
+            heappop(self._ends)
+
+
+class _Memory:
+    """The KV memory in blocks. Each is one sequence's own, a prefix block that sequences hold, or one that is kept for later."""
+
+    def __init__(self, spec: ReplicaSpec) -> None:
+        self._spec = spec
+        self.used = 0
+        """Blocks that sequences hold."""
+        self._held: dict[int, int] = {}
+        """Prefix blocks, and how many sequences hold each."""
+        self._ready: set[int] = set()
+        """Those of them that are computed."""
+        self._kept: OrderedDict[int, None] = OrderedDict()
+        """Computed prefix blocks that nobody holds, longest unused first."""
+
+    def take(self, sequence: _Sequence) -> bool:
+        """Blocks for the whole sequence, its prefix shared as far as it is there. False where they are not to be had now."""
+        spec, blocks = self._spec, sequence.blocks
+        wanted = min(ceil((sequence.prompt + sequence.output) / spec.block_tokens), spec.kv_blocks)
+        there = 0
+        for block in blocks:
+            if block not in self._kept and block not in self._held:
+                break
+            there += 1
+        kept = sum(block in self._kept for block in set(blocks[:there]))
+        if self.used + kept + wanted - there > spec.kv_blocks:
+            return False
+        self.used += kept + wanted - there
+        sequence.own_blocks = wanted - there
+        for place, block in enumerate(blocks):
+            if block in self._held:  # behind a gap, each of them computes a copy of its own
+                self._held[block] += 1
+                continue
+            self._held[block] = 1
+            if block in self._kept:
+                del self._kept[block]
+                self._ready.add(block)
+            if place >= there:
                 sequence.own_blocks -= 1
-        while self._used_blocks + len(self._idle_blocks) > spec.kv_blocks:
-            self._idle_blocks.popitem(last=False)
-        sequence.cached = min(hits * spec.block_tokens, sequence.prompt - 1)
-        sequence.left = float(sequence.prompt - sequence.cached)
+        while self.used + len(self._kept) > spec.kv_blocks:
+            self._kept.popitem(last=False)
         return True
 
-    def _release(self, sequence: _Sequence) -> None:
-        self._used_blocks -= sequence.own_blocks
+    def cached(self, sequence: _Sequence) -> int:
+        """Prompt tokens that need no prefill; the last token always does."""
+        ready = 0
+        for block in sequence.blocks:
+            if block not in self._ready:
+                break
+            ready += 1
+        return min(ready * self._spec.block_tokens, sequence.prompt - 1)
+
+    def is_coming(self, sequence: _Sequence) -> bool:
+        """Whether another sequence is about to compute the next block of a prompt."""
+        for block in sequence.blocks:
+            if block not in self._ready:
+                return self._held[block] > 1
+        return False
+
+    def computed(self, sequence: _Sequence, blocks: int) -> None:
+        """So many leading blocks of a sequence are computed."""
+        self._ready.update(sequence.blocks[:blocks])
+
+    def release(self, sequence: _Sequence) -> None:
+        """A sequence is over. Its computed prefix blocks are kept, the last ones to go first."""
+        self.used -= sequence.own_blocks
         for block in reversed(sequence.blocks):
-            self._shared[block] -= 1
-            if not self._shared[block]:
-                del self._shared[block]
-                self._used_blocks -= 1
-                self._idle_blocks[block] = None
-                self._idle_blocks.move_to_end(block)
+            self._held[block] -= 1
+            if not self._held[block]:
+                del self._held[block]
+                self.used -= 1
+                if block in self._ready:
+                    self._ready.remove(block)
+                    self._kept[block] = None

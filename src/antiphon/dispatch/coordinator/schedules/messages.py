@@ -64,6 +64,7 @@ class Failed(Item, frozen=True):
     replica: int
     retryable: bool
     blame: bool
+    unreachable: bool
     retry_after: float
 
 

@@ -155,6 +155,7 @@ class _Schedule:
                         now,
                         retryable=item.retryable,
                         blame=item.blame,
+                        unreachable=item.unreachable,
                         retry_after=item.retry_after,
                     )
                 )

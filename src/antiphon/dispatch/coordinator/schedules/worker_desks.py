@@ -150,15 +150,15 @@ class _WorkerDesk:
         else:
             self._tell(messages.Finished(self.number, job_id, replica, output_tokens))
 
-    def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, retry_after: float) -> None:
+    def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, unreachable: bool, retry_after: float) -> None:
         remote = self._remote.get(job_id)
         if remote is None:
-            self._local.failed(job_id, replica, retryable=retryable, blame=blame, retry_after=retry_after)
+            self._local.failed(job_id, replica, retryable=retryable, blame=blame, unreachable=unreachable, retry_after=retry_after)
             return
         if replica in remote.replicas:
             remote.replicas.remove(replica)
         if self._desks.linked:
-            self._tell(messages.Failed(self.number, job_id, replica, retryable, blame, retry_after))
+            self._tell(messages.Failed(self.number, job_id, replica, retryable, blame, unreachable, retry_after))
             return
         del self._remote[job_id]
         if retryable and not remote.replicas:  # the coordinator is away, and this worker has to find another replica

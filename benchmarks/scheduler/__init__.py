@@ -1,0 +1,1 @@
+"""What scheduling costs, and what it is worth on recorded traffic."""

@@ -1,0 +1,320 @@
+"""One replica: the work that is out there, how fast it is, and whether it is well."""
+
+from math import exp, inf
+
+import msgspec
+
+from antiphon.core.breaker import Breaker, BreakerPolicy
+from antiphon.core.schedules import ReplicaState
+from antiphon.scheduling.job import Job
+from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
+from antiphon.scheduling.prefix import Holders, PrefixIndex
+from antiphon.scheduling.speed import Speed
+
+METRICS_COUNT_FOR = 5.0
+"""Seconds after which what a replica said of its load is believed no more."""
+PEAK_DECAY = 10.0
+"""Seconds in which a peak of latency falls to 1/e."""
+FAILURE_SHARE = 0.2
+"""What a call counts for in the share of failed ones."""
+PENALTY = 10.0
+"""Seconds that an error counts as, so that fast errors draw nobody."""
+
+
+class ReplicaInfo(msgspec.Struct, frozen=True):
+    """What is known of a replica before it has answered anything."""
+
+    name: str
+    weight: float = 1.0
+    """Share of the traffic, against the others', for policies that go by weight."""
+    region: str = ""
+    rack: str = ""
+    host: str = ""
+    limits: LimitSettings = LimitSettings()
+    cache_blocks: int = 4096
+    """Prefix blocks that its KV cache holds."""
+
+
+class Reported(msgspec.Struct, frozen=True, gc=False):
+    """What a replica says of its own load."""
+
+    running: int
+    waiting: int
+    kv_usage: float = 0.0
+    """Share of its KV memory in use, 0..1."""
+
+
+class Out(msgspec.Struct, gc=False):
+    """A call at a replica."""
+
+    job: Job
+    sent: float
+    uncached: float
+    """Prompt tokens that it has to prefill, as far as known."""
+    ahead: float
+    """Uncached prompt tokens out at the replica when it was sent, its own among them."""
+    output: float
+    """Answer tokens, by estimate."""
+    calls: int
+    """Calls at the replica when it was sent."""
+    first_at: float = -1.0
+    """When its first token came; negative before."""
+    calls_at_first: int = 0
+    trial: int = 0
+    """Number of its trial, where the breaker was half open."""
+    judged: bool = False
+    """Its replica's breaker was told of it."""
+    hedge: bool = False
+
+
+class CallSize:
+    """Tokens of a call as it usually is: what others' calls, of which only the number is known, are taken to be."""
+
+    __slots__ = ("output", "prompt", "uncached")
+
+    def __init__(self) -> None:
+        self.prompt = 0.0
+        self.uncached = 0.0
+        self.output = 0.0
+
+    def saw(self, prompt: float, uncached: float, output: float) -> None:
+        """One more call."""
+        share = 0.02 if self.prompt else 1.0
+        self.prompt += share * (prompt - self.prompt)
+        self.uncached += share * (uncached - self.uncached)
+        self.output += share * (output - self.output)
+
+
+class Shared:
+    """What the replicas of a fleet have in common."""
+
+    __slots__ = ("calls", "holders", "size", "typical")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        """Calls that are out."""
+        self.typical = Speed()
+        self.size = CallSize()
+        self.holders = Holders()
+
+
+class Replica:
+    """One replica: what is out there, how fast it is, and whether it is well."""
+
+    def __init__(self, index: int, info: ReplicaInfo, shared: Shared, breaker: BreakerPolicy, joined: float) -> None:
+        self.index = index
+        self.info = info
+        self.joined = joined
+        self.leaving = False
+        """It gets no more calls; those that it has go on."""
+        self.speed = Speed(shared.typical)
+        self.limit = AdaptiveLimit(info.limits)
+        self.prefixes = PrefixIndex(info.cache_blocks, shared.holders, index)
+        self.breaker = Breaker()
+        self.breaker_policy = breaker
+        self.cooling_until = 0.0
+        """It asked to be left alone until then (retry-after)."""
+        self.unreachable = 0
+        """Times in a row that it could not be reached at all."""
+        self.trips = 0
+        """Times that its breaker opened since it was last closed for good."""
+        self.out: dict[int, Out] = {}
+        self.prefill_tokens = 0.0
+        """Uncached prompt tokens that are not prefilled yet."""
+        self.awaited = 0
+        """Calls that wait for this very replica."""
+        self.tokens = 0.0
+        """Tokens of the prompts and expected answers that are out."""
+        self.answers = 0.0
+        """Tokens of the expected answers that are out."""
+        self.served = 0.0
+        """Calls sent there, divided by its weight: for taking turns."""
+        self._shared = shared
+        self._failures = 0.0
+        self._answer_time = 0.0
+        self._peak = 0.0
+        self._peak_at = joined
+        self._others = 0
+        self._others_waiting = 0
+        self._reported_at = -inf
+
+    @property
+    def calls(self) -> int:
+        """Calls that we have out there."""
+        return len(self.out)
+
+    # -- how much is there
+
+    def others(self, now: float) -> float:
+        """Calls there that are not ours, as far as it told lately. What it told fades, so that nobody herds after stale numbers."""
+        return self._others * self._fresh(now) if self._others else 0.0
+
+    def load(self, now: float) -> float:
+        """Calls there: ours, and others'."""
+        return len(self.out) + self.others(now)
+
+    def held(self, now: float) -> float:
+        """Tokens of prompts and expected answers there, ours and others': what takes its memory."""
+        return self.tokens + self.others(now) * (self._shared.size.prompt + self._shared.size.output)
+
+    def work(self, now: float) -> float:
+        """Tokens there that are still to be prefilled or decoded, ours and others'."""
+        return self.backlog(now) + self.answers + self.others(now) * self._shared.size.output
+
+    def backlog(self, now: float) -> float:
+        """Uncached prompt tokens there that are not prefilled yet, ours and others'."""
+        if not self._others_waiting:
+            return self.prefill_tokens
+        return self.prefill_tokens + self._others_waiting * self._fresh(now) * self._shared.size.uncached
+
+    def _fresh(self, now: float) -> float:
+        return max(0.0, 1 - (now - self._reported_at) / METRICS_COUNT_FOR)
+
+    def uncached(self, job: Job, block_tokens: int) -> float:
+        """Tokens of the job's prompt that would have to be prefilled here."""
+        if not job.blocks:
+            return float(job.prompt_tokens)
+        return max(1.0, job.prompt_tokens - self.prefixes.hits(job.blocks) * block_tokens)
+
+    def first_token_in(self, uncached: float, now: float) -> float:
+        """Seconds to the first token of a call that came now."""
+        return self.speed.first_token(self.backlog(now) + uncached)
+
+    def answer_in(self, uncached: float, output: float, now: float) -> float:
+        """Seconds to the whole answer of a call that came now."""
+        return self.speed.answer(self.backlog(now) + uncached, output, self.load(now) + 1)
+
+    def fits(self, job: Job, share: float, output: float, now: float) -> bool:
+        """Whether it may have one more call; ``share`` of its places are for this kind of call."""
+        most = self.info.limits.max_tokens
+        if most and self.out and self.held(now) + job.prompt_tokens + output > most:
+            return False
+        return self.load(now) < max(1.0, self.limit.value * share) or not self.out
+
+    def place_in(self, now: float) -> float:
+        """Seconds until it may have one more call; 0 where it may now. Each of those that wait for its sake comes before."""
+        over = self.load(now) - self.limit.value + self.awaited
+        if over < 0:
+            return 0.0
+        return self._answer_time * (over + 1) / max(1, len(self.out))
+
+    # -- how it is
+
+    def well(self, now: float) -> bool:
+        """Whether calls should go there."""
+        return now >= self.cooling_until and self.breaker.admits(self.breaker_policy, now)
+
+    def rests_until(self, now: float) -> float:
+        """Until when it may not be asked; that is past where it may."""
+        view = self.breaker.view(now)
+        if view.state == "open":
+            return max(self.cooling_until, view.until)
+        if view.state == "half_open" and not self.breaker.admits(self.breaker_policy, now):
+            return max(self.cooling_until, now + self.breaker.retry_after(now))
+        return self.cooling_until
+
+    def latency(self, now: float) -> float:
+        """Seconds of its calls: peaks at once, and fading after (peak EWMA, of Twitter's Finagle)."""
+        return self._peak * exp(-(now - self._peak_at) / PEAK_DECAY) if self._peak else 0.0
+
+    def failures(self, now: float) -> float:
+        """Share of its last calls that failed, 0..1; it fades, so that a replica is tried again."""
+        return self._failures * exp(-(now - self._peak_at) / PEAK_DECAY) if self._failures else 0.0
+
+    def disappointed(self, seconds: float, now: float) -> None:
+        """A call failed, or should have been further by now: that counts as if it had taken so long."""
+        self._failures += FAILURE_SHARE * (1 - self._failures)
+        self.felt(seconds, now)
+
+    def felt(self, seconds: float, now: float) -> None:
+        """A call took so long, or is booked as if it had."""
+        faded = exp(-(now - self._peak_at) / PEAK_DECAY)
+        self._peak = max(seconds, self._peak * faded + seconds * (1 - faded))
+        self._peak_at = now
+
+    def told(self, reported: Reported, now: float) -> None:
+        """Take what the replica says of itself; what we sent ourselves is counted already."""
+        waiting = sum(1 for out in self.out.values() if out.first_at < 0)
+        self._others = max(0, reported.running + reported.waiting - len(self.out))
+        self._others_waiting = min(self._others, max(0, reported.waiting - waiting))
+        self._reported_at = now
+
+    def forget_speed(self) -> None:
+        """What was learned of its speed counts no longer: it is sick, and afterwards it may be as quick as any."""
+        self.speed = Speed(self._shared.typical)
+
+    def state(self, now: float) -> ReplicaState:
+        """How it is, for operators."""
+        return ReplicaState(
+            self.info.name,
+            self.breaker.view(now).state,
+            self.calls,
+            int(self.limit.value),
+            round(self.tokens),
+            max(0.0, self.cooling_until - now),
+            self.first_token_in(1000.0, now),
+            self.speed.per_token(self.load(now) + 1),
+        )
+
+    # -- what happens there
+
+    def take(self, out: Out) -> None:
+        """A call went there."""
+        self.out[out.job.id] = out
+        self._shared.calls += 1
+        self.prefill_tokens += out.uncached
+        self.tokens += out.job.prompt_tokens + out.output
+        self.answers += out.output
+        self.served += 1 / self.info.weight
+        self.prefixes.sent(out.job.blocks)
+        self._shared.size.saw(out.job.prompt_tokens, out.uncached, out.output)
+
+    def first_token(self, out: Out, now: float) -> None:
+        """A call's first token came."""
+        out.first_at = now
+        out.calls_at_first = len(self.out)
+        self.unreachable = 0
+        self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
+        self.speed.saw_first_token(out.ahead, now - out.sent)
+
+    def finished(self, out: Out, output_tokens: int, now: float) -> None:
+        """A call's answer is whole."""
+        self.gone(out)
+        self.felt(now - out.sent, now)
+        self._failures -= FAILURE_SHARE * self._failures
+        seconds = now - out.sent
+        self._answer_time += 0.1 * (seconds - self._answer_time) if self._answer_time else seconds
+        if output_tokens > 1 and out.first_at >= 0:
+            seconds = (now - out.first_at) / (output_tokens - 1)
+            running = (out.calls_at_first + len(self.out) + 1) / 2
+            self.speed.saw_tokens(running, seconds)
+            self.limit.saw(seconds, len(self.out) + 1)
+
+    def failed(self, out: Out, now: float) -> None:
+        """A call failed there."""
+        self.gone(out)
+        self.disappointed(max(now - out.sent, PENALTY), now)
+
+    def gone(self, out: Out) -> None:
+        """A call is not there any more."""
+        if self.out.pop(out.job.id, None) is None:
+            return
+        self._shared.calls -= 1
+        if out.first_at < 0:
+            self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
+        self.tokens -= out.job.prompt_tokens + out.output
+        self.answers -= out.output
+        if not self.out:
+            self.prefill_tokens = self.tokens = self.answers = 0.0
+
+
+def distance(job: Job, replica: Replica, home: tuple[str, str, str]) -> int:
+    """How far a replica is: 0 the same host, 1 the same rack, 2 the same region, 3 elsewhere. ``home`` is our own place."""
+    host, rack, region = home
+    info = replica.info
+    if host and info.host == host:
+        return 0
+    if rack and info.rack == rack:
+        return 1
+    wanted = job.region or region
+    return 2 if wanted and info.region == wanted else 3
