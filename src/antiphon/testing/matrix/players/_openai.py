@@ -12,12 +12,13 @@ _HEAD = {"id": "c1", "created": 1, "model": "mock-model"}
 
 
 class OpenAI:
-    """One whose paths begin with ``root``, and that is shown ``key`` in ``header``."""
+    """One whose paths begin with ``root``, that is shown ``key`` in ``header``, and calls its model ``model``."""
 
-    def __init__(self, root: str, header: str, key: str) -> None:
+    def __init__(self, root: str, header: str, key: str, model: str = "mock-model") -> None:
         self._root = root
         self._header = header
         self._key = key
+        self._model = model
 
     def row(self, url: str) -> dict[str, Any]:
         return {"url": url + self._root, "key": "sk-key"}
@@ -60,7 +61,7 @@ class OpenAI:
 
     def understood(self, body: dict[str, Any]) -> Ask:
         """What a body says."""
-        assert body["model"] == "mock-model"
+        assert body["model"] == self._model
         shape = body.get("response_format") or {}
         choice = body.get("tool_choice") or ""
         stop = body.get("stop") or ()
