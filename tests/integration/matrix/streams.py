@@ -87,7 +87,9 @@ def _generation(protocol: str) -> Streamed:
             return _played(protocol, texts)
         lines = [{"model": "mock-model", "response": text, "done": False} for text in texts]
         end = {"model": "mock-model", "response": "", "done": True, "done_reason": "stop"}
-        return _gathered([Header("content-type", "application/x-ndjson"), *(Body(json.dumps(line) + "\n") for line in (*lines, end))])
+        return _gathered(
+            [Header("content-type", "application/x-ndjson"), *(Body(json.dumps(line) + "\n") for line in (*lines, end))]
+        )
 
     def read(body: bytes) -> str:
         lines = [json.loads(line) for line in body.splitlines()]

@@ -1,4 +1,4 @@
-"""The arguments of a call of a tool, gathered piece by piece. When they are whole is known without reading them again at each piece."""
+"""The arguments of a call of a tool, gathered piece by piece: no piece costs more for those before it."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire.wrong_values import is_object
 
-MAX_ARGUMENTS: Final = 32 << 20
+MAX_ARGUMENTS = 32 << 20
 """Characters that the arguments of one call may have; more is refused, so that a call without an end cannot fill the memory."""
 _BLANK: Final = " \t\r\n"
 _OUTSIDE: Final = re.compile(r'["{}\[\]]')

@@ -1,5 +1,6 @@
 """Arguments that come in pieces: when they are whole is known at each piece, and costs no more for many pieces than for few."""
 
+import itertools
 import json
 from typing import Any
 
@@ -31,7 +32,7 @@ def right_of(pieces: list[str]) -> list[bool]:
 
 def cut(text: str, cuts: list[int]) -> list[str]:
     places = sorted({0, len(text), *(place % (len(text) + 1) for place in cuts)})
-    return [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [text[start:end] for start, end in itertools.pairwise(places)]
 
 
 @given(OBJECTS, st.lists(st.integers(0, 200), max_size=12), st.sampled_from(["", " ", "\n\t", "}", "{}", "x"]))

@@ -23,7 +23,7 @@ class OpenAI:
     def row(self, url: str) -> dict[str, Any]:
         return {"url": url + self._root, "key": "sk-key"}
 
-    def whole(self, answer: Answer) -> Sequence[Step]:
+    def whole(self, answer: Answer) -> Sequence[Step] | None:
         message: dict[str, Any] = {"role": "assistant", "content": "".join(answer.texts) or None}
         if answer.thinking:
             message["reasoning_content"] = answer.thinking
@@ -36,7 +36,7 @@ class OpenAI:
         ]
         return [Body({**_HEAD, "object": "chat.completion", "choices": choices, "usage": _usage(answer)})]
 
-    def stream(self, answer: Answer) -> Sequence[Step]:
+    def stream(self, answer: Answer) -> Sequence[Step] | None:
         steps: list[Step] = [Header("content-type", "text/event-stream")]
         for index in range(answer.choices):
             steps.append(_chunk(index, {"role": "assistant", "content": ""}))
