@@ -1,0 +1,128 @@
+"""What can still be read of a damaged SQLite file, row by row, copied into a fresh one.
+
+A page that cannot be read takes the rows on it, and no others: a range of rows that breaks off is halved until what is bad in it
+stands alone. A damaged page between the root of the table and its rows takes all rows below it.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+TOGETHER: Final = 64
+"""Rows that are written in one transaction."""
+
+MAX_IN_VAIN: Final = 50_000
+"""Looks that find nothing, one after the other; then there is no more to be found."""
+
+_LAST: Final = 1 << 62
+_LENGTHS: Final = (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM)
+_DAMAGES: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
+
+
+class Damaged(sqlite3.DatabaseError):
+    """What is in the file is not what was put there."""
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The table whose rows are saved. Its rows are counted in the table ``kept``, as ``sqlite_file.counted`` does it."""
+
+    name: str
+    columns: tuple[str, ...]
+    sound: Callable[[tuple[Any, ...]], bool]
+    """Whether a row, in the order of the columns, is as it was written."""
+
+
+class Salvaged(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    rows: int = 0
+    """Those that were copied."""
+    lost: int | None = None
+    """Those that could not be read; None where nothing tells how many there were."""
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error says that the file is damaged, and not that it cannot be had just now."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    return isinstance(error, Damaged) or code & 0xFF in _DAMAGES or code == sqlite3.SQLITE_IOERR_SHORT_READ
+
+
+def salvage(damaged: Path, fresh: sqlite3.Connection, table: Table) -> Salvaged:
+    """Copy what can be read. The damaged file, and its ``-wal``, stay as they are.
+
+    Raises sqlite3.Error where the fresh one cannot be written, or the damaged one cannot be opened for another reason than damage.
+    """
+    values = ", ".join("?" * len(table.columns))
+    insert = f"INSERT OR IGNORE INTO {table.name} ({', '.join(table.columns)}) VALUES ({values})"  # noqa: S608 - names of ours
+    # read-only, for the last connection that closes would otherwise move the -wal into the file
+    with contextlib.closing(sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as source:
+        source.text_factory = readable
+        there = _there(source)
+        rows = (row for row in _rows(source, table) if table.sound(row))
+        while some := list(islice(rows, TOGETHER)):
+            with fresh:
+                fresh.execute("BEGIN IMMEDIATE")
+                fresh.executemany(insert, some)
+    copied = int(fresh.execute("SELECT entries FROM kept").fetchone()[0])
+    return Salvaged(copied, there - copied if there is not None and there >= copied else None)
+
+
+def readable(raw: bytes) -> str:
+    """A text of the file, whatever has become of it."""
+    return raw.decode(errors="replace")
+
+
+def _there(source: sqlite3.Connection) -> int | None:
+    """How many rows there were."""
+    try:
+        row = source.execute("SELECT entries FROM kept").fetchone()
+    except sqlite3.Error as error:
+        _skip(error)
+        return None
+    return row[0] if row and isinstance(row[0], int) else None
+
+
+def _rows(source: sqlite3.Connection, table: Table) -> Iterator[tuple[Any, ...]]:
+    """Every row that can be read, in the order of their rowids."""
+    select = f"SELECT rowid, {', '.join(table.columns)} FROM {table.name} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608
+    ranges, in_vain = [(1, _last(source, table))], 0
+    while ranges and in_vain < MAX_IN_VAIN:
+        first, last = ranges.pop()
+        start = first
+        try:
+            for row in source.execute(select, (first, last)):
+                in_vain = 0
+                start = max(start, row[0] + 1)
+                yield row[1:]
+        except sqlite3.Error as error:
+            _skip(error)
+            in_vain += 1
+            if start > last or first == last:
+                continue
+            middle = (start + last) // 2
+            if middle < last:
+                ranges.append((middle + 1, last))
+            ranges.append((start, middle))
+
+
+def _last(source: sqlite3.Connection, table: Table) -> int:
+    """The highest rowid, or a number above it."""
+    try:
+        return int(source.execute(f"SELECT max(rowid) FROM {table.name} NOT INDEXED").fetchone()[0] or 0)  # noqa: S608
+    except sqlite3.Error as error:
+        _skip(error)
+        return _LAST
+
+
+def _skip(error: sqlite3.Error) -> None:
+    """Go on where a row, or all there is, cannot be read. Raises the error where it could be read at another time."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    # an error without further words: the table is not there, or is another one
+    unreadable = code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR_READ) or code & 0xFF in _LENGTHS
+    if not unreadable and not is_damage(error):
+        raise error
