@@ -19,16 +19,19 @@ from typing import Any, Final, Literal
 import msgspec
 
 from antiphon.storage.sqlite_place import Identity, Place
-from antiphon.storage.sqlite_salvage import Damaged, Salvaged, Table, is_damage, readable, salvage
+from antiphon.storage.sqlite_salvage import FAILURES, Damaged, Salvaged, Table, is_damage, readable, salvage
 
 TOGETHER: Final = 64
 """Operations in one transaction, at most."""
 
-ATTEMPTS: Final = 3
+ATTEMPTS: Final = 4
 """Files with which a transaction is tried, where one after the other proves damaged or gone."""
 
 QUIET: Final = 60.0
 """Seconds between two lines in the log of the same trouble."""
+
+ROOM: Final = 64 << 10
+"""Bytes on the disk that SQLite needs beside those of the file, more or less."""
 
 log = logging.getLogger(__name__)
 
@@ -138,21 +141,27 @@ class SqliteFile:
     def _tried(self, operations: list[_Operation]) -> tuple[list[Any], tuple[int, int]] | None:
         """The results, and what is kept then; None where it is to be tried again, with another file."""
         database = self._connect()
+        if self._moved():
+            return None
         try:
             with database:
                 # at once where something is written, else two that look before they write would both find nothing
                 database.execute("BEGIN IMMEDIATE" if operations[0].writes else "BEGIN")
                 results = [operation.run(database) for operation in operations]
                 kept = told_kept(database)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             if not is_damage(error):
                 raise
             self._leave(str(error))
             return None
-        if self._place.identity() != self._identity:
-            self._leave("files beside it were deleted while it was in use")
-            return None
-        return results, kept
+        return None if self._moved() else (results, kept)
+
+    def _moved(self) -> bool:
+        """Whether the file lay where it was opened no longer; then it was let go of."""
+        if self._place.identity() == self._identity:
+            return False
+        self._leave("files beside it were deleted while it was in use")
+        return True
 
     def _connect(self) -> sqlite3.Connection:
         if self._database is None:
@@ -160,7 +169,7 @@ class SqliteFile:
                 self._finish()
                 try:
                     self._database = self._opened()
-                except sqlite3.Error as error:
+                except FAILURES as error:
                     # an error without further words: what lies there has other tables
                     if not is_damage(error) and getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_ERROR:
                         raise
@@ -185,7 +194,7 @@ class SqliteFile:
             database.execute(f"PRAGMA synchronous = {self.options.synchronous}")
             database.execute("PRAGMA recursive_triggers = ON")
             database.executescript(self.options.schema)
-        except sqlite3.Error:
+        except FAILURES:
             database.close()
             raise
         return database
@@ -195,17 +204,24 @@ class SqliteFile:
         with self._place.locked(self.options.timeout):
             now = self._place.identity()
             if now[0] == self._identity[0]:
-                with contextlib.suppress(sqlite3.Error):  # for the case that -wal was deleted, and only this process can read it
+                with contextlib.suppress(*FAILURES):  # for the case that -wal was deleted, and only this process can read it
                     if now != self._identity and self._database is not None:
                         self._database.execute("PRAGMA wal_checkpoint(FULL)")
                 self._put_aside(reason)
             elif now[0] is None and self._place.aside() is None:
                 self._place.clear()
                 self._place.path.touch(mode=0o600)
-                self._warn("it was deleted while it was in use, and with it %d %s; begun anew", self.kept[0], self.options.entries)
+                self._warn("it was deleted while it was in use, and with it %d %s; begun anew", self._held(), self.options.entries)
             elif now[0] is not None:
                 self._warn("another file was put in its place, by a worker that mended it or by hand; going on with that one")
         self._disconnect()
+
+    def _held(self) -> int:
+        """How many entries are in the file that is open, wherever it is."""
+        with contextlib.suppress(*FAILURES):
+            if self._database is not None:
+                return told_kept(self._database)[0]
+        return self.kept[0]
 
     def _put_aside(self, reason: str) -> None:
         """Make place for another file; the lock is held."""
@@ -238,7 +254,7 @@ class SqliteFile:
         )
 
     def _tell(self, error: Exception, waited: float) -> None:
-        cause, remedy = _cause(error)
+        cause, remedy = _cause(error, self._place)
         now = time.monotonic()
         if cause != self._told[0] or now - self._told[1] >= QUIET:
             self._told = (cause, now)
@@ -262,12 +278,14 @@ def told_kept(database: sqlite3.Connection) -> tuple[int, int]:
     return row[0], row[1]
 
 
-def _cause(error: Exception) -> tuple[str, str]:
+def _cause(error: Exception, place: Place) -> tuple[str, str]:
     """What keeps a file from being used, and the remedy."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     number = error.errno if isinstance(error, OSError) else None
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    if code == sqlite3.SQLITE_FULL or number in (errno.ENOSPC, errno.EDQUOT):
+    # a disk without room for the files beside the database is told as an error of any kind
+    unclear = code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and place.room() < ROOM
+    if unclear or code == sqlite3.SQLITE_FULL or number in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full", "free some space there"
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or number == errno.ETIMEDOUT:
         held = text if number else "another process holds it locked"
@@ -275,7 +293,7 @@ def _cause(error: Exception) -> tuple[str, str]:
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM) or isinstance(error, PermissionError):
         return f"it cannot be opened or written: {text}", "let the user of this process read and write the file and its folder"
     if code == sqlite3.SQLITE_IOERR or number == errno.EIO:
-        return f"the disk fails: {text}", "look at the disk, whether it is full, and at the log of the system"
+        return f"the disk fails: {text}", "look at the disk, and at the log of the system"
     return text, "the file can be moved away while no server runs; it is begun anew then"
 
 

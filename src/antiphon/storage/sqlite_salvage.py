@@ -24,6 +24,10 @@ _LENGTHS: Final = (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM)
 _DAMAGES: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
 
 
+FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a file raises: the latter where a name in it is no text any more."""
+
+
 class Damaged(sqlite3.DatabaseError):
     """What is in the file is not what was put there."""
 
@@ -49,7 +53,7 @@ class Salvaged(msgspec.Struct, frozen=True):
 def is_damage(error: BaseException) -> bool:
     """Whether an error says that the file is damaged, and not that it cannot be had just now."""
     code = getattr(error, "sqlite_errorcode", 0)
-    return isinstance(error, Damaged) or code & 0xFF in _DAMAGES or code == sqlite3.SQLITE_IOERR_SHORT_READ
+    return isinstance(error, Damaged | UnicodeDecodeError) or code & 0xFF in _DAMAGES or code == sqlite3.SQLITE_IOERR_SHORT_READ
 
 
 def salvage(damaged: Path, fresh: sqlite3.Connection, table: Table) -> Salvaged:
@@ -81,7 +85,7 @@ def _there(source: sqlite3.Connection) -> int | None:
     """How many rows there were."""
     try:
         row = source.execute("SELECT entries FROM kept").fetchone()
-    except sqlite3.Error as error:
+    except FAILURES as error:
         _skip(error)
         return None
     return row[0] if row and isinstance(row[0], int) else None
@@ -89,17 +93,23 @@ def _there(source: sqlite3.Connection) -> int | None:
 
 def _rows(source: sqlite3.Connection, table: Table) -> Iterator[tuple[Any, ...]]:
     """Every row that can be read, in the order of their rowids."""
-    select = f"SELECT rowid, {', '.join(table.columns)} FROM {table.name} NOT INDEXED WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608
+    every = f"SELECT rowid, {', '.join(table.columns)} FROM {table.name} NOT INDEXED"  # noqa: S608 - names of ours
+    some = f"{every} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+    try:
+        source.execute(f"{every} LIMIT 0")
+    except FAILURES as error:  # not even what tables there are
+        _skip(error)
+        return
     ranges, in_vain = [(1, _last(source, table))], 0
     while ranges and in_vain < MAX_IN_VAIN:
         first, last = ranges.pop()
         start = first
         try:
-            for row in source.execute(select, (first, last)):
+            for row in source.execute(some, (first, last)):
                 in_vain = 0
                 start = max(start, row[0] + 1)
                 yield row[1:]
-        except sqlite3.Error as error:
+        except FAILURES as error:
             _skip(error)
             in_vain += 1
             if start > last or first == last:
@@ -114,12 +124,12 @@ def _last(source: sqlite3.Connection, table: Table) -> int:
     """The highest rowid, or a number above it."""
     try:
         return int(source.execute(f"SELECT max(rowid) FROM {table.name} NOT INDEXED").fetchone()[0] or 0)  # noqa: S608
-    except sqlite3.Error as error:
+    except FAILURES as error:
         _skip(error)
         return _LAST
 
 
-def _skip(error: sqlite3.Error) -> None:
+def _skip(error: sqlite3.Error | UnicodeDecodeError) -> None:
     """Go on where a row, or all there is, cannot be read. Raises the error where it could be read at another time."""
     code = getattr(error, "sqlite_errorcode", 0)
     # an error without further words: the table is not there, or is another one
