@@ -240,7 +240,7 @@ class SqliteFile:
         self._place.clear_fresh()
         self._place.fresh.touch(mode=0o600)
         with contextlib.closing(self._prepared(self._place.fresh, "DELETE")) as fresh:
-            saved = salvage(aside, fresh, self.options.saved)
+            saved = salvage(aside, fresh, self._place.fresh, self.options.saved)
         self._place.fresh.rename(self._place.path)
         self._place.settled()
         self._told_salvaged(aside, saved)

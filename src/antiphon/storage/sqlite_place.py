@@ -58,7 +58,7 @@ class Place:
 
     def clear_fresh(self) -> None:
         """Have nothing where its successor is made."""
-        for end in ("", "-journal"):
+        for end in ("", "-journal", "-mended", "-mended-wal", "-mended-shm"):
             Path(f"{self.fresh}{end}").unlink(missing_ok=True)
 
     def put_aside(self) -> None:

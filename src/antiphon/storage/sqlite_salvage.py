@@ -1,10 +1,12 @@
 """What can still be read of a damaged SQLite file, row by row, copied into a fresh one.
 
 A page that cannot be read takes the rows on it, and no others: a range of rows that breaks off is halved until what is bad in it
-stands alone. A damaged page between the root of the table and its rows takes all rows below it.
+stands alone. A damaged page between the root of the table and its rows takes all rows below it. The first page, which tells where
+the tables are, is borrowed from the fresh file where it is damaged: files of one schema have it alike.
 """
 
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -19,6 +21,9 @@ TOGETHER: Final = 64
 MAX_IN_VAIN: Final = 50_000
 """Looks that find nothing, one after the other; then there is no more to be found."""
 
+PAGE: Final = 4096
+"""Bytes of a page, as SQLite makes files."""
+
 _LAST: Final = 1 << 62
 _LENGTHS: Final = (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM)
 _DAMAGES: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG)
@@ -30,6 +35,10 @@ FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
 
 class Damaged(sqlite3.DatabaseError):
     """What is in the file is not what was put there."""
+
+
+class _NoTablesError(Exception):
+    """Nothing tells where the tables are."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -56,24 +65,54 @@ def is_damage(error: BaseException) -> bool:
     return isinstance(error, Damaged | UnicodeDecodeError) or code & 0xFF in _DAMAGES or code == sqlite3.SQLITE_IOERR_SHORT_READ
 
 
-def salvage(damaged: Path, fresh: sqlite3.Connection, table: Table) -> Salvaged:
-    """Copy what can be read. The damaged file, and its ``-wal``, stay as they are.
+def salvage(damaged: Path, fresh: sqlite3.Connection, path: Path, table: Table) -> Salvaged:
+    """Copy what can be read into the file at ``path``, in which there is nothing but the tables yet.
 
-    Raises sqlite3.Error where the fresh one cannot be written, or the damaged one cannot be opened for another reason than damage.
+    The damaged file, and its ``-wal``, stay as they are. Raises sqlite3.Error where the fresh one cannot be written, or the damaged
+    one cannot be opened for another reason than damage; OSError where there is no room for a copy.
     """
+    first = path.read_bytes()[:PAGE]
+    try:
+        there = _copy(damaged, fresh, table)
+    except _NoTablesError:
+        mended = Path(f"{path}-mended")
+        try:
+            _borrow(first, damaged, mended)
+            there = _copy(mended, fresh, table)
+        except _NoTablesError:
+            there = None
+        finally:
+            for end in ("", "-wal", "-shm"):
+                Path(f"{mended}{end}").unlink(missing_ok=True)
+    copied = int(fresh.execute("SELECT entries FROM kept").fetchone()[0])
+    return Salvaged(copied, there - copied if there is not None and there >= copied else None)
+
+
+def _copy(damaged: Path, fresh: sqlite3.Connection, table: Table) -> int | None:
+    """Copy what can be read; how many rows there were. Raises _NoTablesError where it cannot be told where they are."""
     values = ", ".join("?" * len(table.columns))
     insert = f"INSERT OR IGNORE INTO {table.name} ({', '.join(table.columns)}) VALUES ({values})"  # noqa: S608 - names of ours
     # read-only, for the last connection that closes would otherwise move the -wal into the file
     with contextlib.closing(sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as source:
         source.text_factory = readable
-        there = _there(source)
         rows = (row for row in _rows(source, table) if table.sound(row))
         while some := list(islice(rows, TOGETHER)):
             with fresh:
                 fresh.execute("BEGIN IMMEDIATE")
                 fresh.executemany(insert, some)
-    copied = int(fresh.execute("SELECT entries FROM kept").fetchone()[0])
-    return Salvaged(copied, there - copied if there is not None and there >= copied else None)
+        return _there(source)
+
+
+def _borrow(first: bytes, damaged: Path, mended: Path) -> None:
+    """Copy a damaged file, and its -wal, with another first page."""
+    for end in ("", "-wal"):
+        if Path(f"{damaged}{end}").exists():
+            shutil.copyfile(f"{damaged}{end}", f"{mended}{end}")
+    head = bytearray(first)
+    head[18:20] = b"\2\2"  # as in a file that has a -wal
+    head[28:32] = (mended.stat().st_size // PAGE).to_bytes(4, "big")  # pages
+    with mended.open("r+b") as file:
+        file.write(head)
 
 
 def readable(raw: bytes) -> str:
@@ -97,9 +136,9 @@ def _rows(source: sqlite3.Connection, table: Table) -> Iterator[tuple[Any, ...]]
     some = f"{every} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
     try:
         source.execute(f"{every} LIMIT 0")
-    except FAILURES as error:  # not even what tables there are
+    except FAILURES as error:
         _skip(error)
-        return
+        raise _NoTablesError from error
     ranges, in_vain = [(1, _last(source, table))], 0
     while ranges and in_vain < MAX_IN_VAIN:
         first, last = ranges.pop()

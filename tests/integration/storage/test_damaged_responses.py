@@ -164,6 +164,27 @@ async def test_a_damaged_index_costs_nothing(path: Path, caplog: pytest.LogCaptu
     await store.close()
 
 
+@pytest.mark.parametrize("running", [False, True])
+async def test_a_damaged_first_page_costs_nothing(path: Path, running: bool) -> None:
+    await fill(path, 150)
+    if running:
+        other = opened(path)
+        await asyncio.gather(*(put(other, "a", response(number)) for number in range(150, 200)))
+        assert await delete(other, "a", "r3")
+        await asyncio.wrap_future(other._file.thread.submit(lambda: other._file._connect().execute("PRAGMA wal_checkpoint")))
+    damage(path, 1)
+    damaged = content(path)
+    store = opened(path)
+    expected = set(range(200)) - {3} if running else set(range(150))
+    assert await there(store, 200) == expected
+    if running:
+        assert await there(other, 200) == expected
+        await other.close()
+    await store.close()
+    assert content(path.with_name("responses.db.damaged-1")) == damaged
+    assert not list(path.parent.glob("*mended*"))
+
+
 @pytest.mark.parametrize("seed", range(12))
 async def test_whatever_is_damaged_answers_come_and_are_right(path: Path, seed: int) -> None:
     chance = random.Random(seed)
