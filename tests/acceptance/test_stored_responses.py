@@ -1,4 +1,4 @@
-"""Two servers share the file of the responses, which is damaged and deleted, and workers are killed: no answer says what is not so."""
+"""Two servers share the file of the responses; it is damaged and deleted, workers are killed: no answer says what is not so."""
 
 import os
 import signal

@@ -9,14 +9,16 @@ import contextlib
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-TOGETHER: Final = 64
-"""Rows that are written in one transaction."""
+TOGETHER: Final = 8 << 20
+"""Bytes of rows that are written in one transaction, and a row."""
+
+ROW: Final = 500
+"""Bytes of a row beside its texts, about."""
 
 MAX_IN_VAIN: Final = 50_000
 """Looks that find nothing, one after the other; then there is no more to be found."""
@@ -96,11 +98,22 @@ def _copy(damaged: Path, fresh: sqlite3.Connection, table: Table) -> int | None:
     with contextlib.closing(sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)) as source:
         source.text_factory = readable
         rows = (row for row in _rows(source, table) if table.sound(row))
-        while some := list(islice(rows, TOGETHER)):
+        while some := _together(rows):
             with fresh:
                 fresh.execute("BEGIN IMMEDIATE")
                 fresh.executemany(insert, some)
         return _there(source)
+
+
+def _together(rows: Iterator[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The next rows; empty where there are no more."""
+    some, size = [], 0
+    for row in rows:
+        some.append(row)
+        size += ROW + sum(len(value) for value in row if isinstance(value, bytes))
+        if size >= TOGETHER:
+            break
+    return some
 
 
 def _borrow(first: bytes, damaged: Path, mended: Path) -> None:
