@@ -284,8 +284,8 @@ def _cause(error: Exception, place: Place) -> tuple[str, str]:
     number = error.errno if isinstance(error, OSError) else None
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     # a disk without room for the files beside the database is told as an error of any kind
-    unclear = code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and place.room() < ROOM
-    if unclear or code == sqlite3.SQLITE_FULL or number in (errno.ENOSPC, errno.EDQUOT):
+    room = place.room() if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) else None
+    if (room is not None and room < ROOM) or code == sqlite3.SQLITE_FULL or number in (errno.ENOSPC, errno.EDQUOT):
         return "the disk is full", "free some space there"
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or number == errno.ETIMEDOUT:
         held = text if number else "another process holds it locked"

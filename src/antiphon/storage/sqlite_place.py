@@ -46,9 +46,12 @@ class Place:
         """Which files lie there now; None in place of one that does not. It tells files apart while they are held open."""
         return tuple(_inode(f"{self.path}{end}") for end in ("", *BESIDE))
 
-    def room(self) -> int:
-        """Bytes that are free on the disk there."""
-        disk = os.statvfs(self.path.parent)
+    def room(self) -> int | None:
+        """Bytes that are free on the disk there; None where there is nothing to ask."""
+        try:
+            disk = os.statvfs(self.path.parent)
+        except OSError:
+            return None
         return disk.f_bavail * disk.f_frsize
 
     def clear(self) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -302,6 +303,19 @@ async def test_files_that_are_deleted_under_running_workers_are_noticed(
     again = opened(path)
     assert await there(again, 3, first=10) == {10, 11, 12}
     await again.close()
+
+
+async def test_a_folder_that_is_deleted_under_running_workers_is_made_anew(path: Path) -> None:
+    stores = [opened(path) for _ in range(2)]
+    for number, store in enumerate(stores):
+        await put(store, "a", response(number))
+    shutil.rmtree(path.parent)
+    assert await there(stores[0], 2) == set()
+    for number, store in enumerate(stores, 10):
+        await put(store, "a", response(number))
+    for store in (*stores, opened(path)):
+        assert await there(store, 20) == {10, 11}
+        await store.close()
 
 
 async def test_a_file_that_was_put_in_the_place_of_the_old_one_is_used(path: Path, caplog: pytest.LogCaptureFixture) -> None:
