@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import anthropic
 import msgspec
+import ollama
 import openai
 import pydantic
 import pytest
@@ -54,7 +55,7 @@ class Product:
         cache = os.environ.get("ANTIPHON_TEST_CACHE") or str(folder / "cache")
         rows = {
             "server": {"port": 0, "grace": 3},
-            "models": [{"name": MODEL, "source": f"file:{model}", "temperature": 0.2, "max_tokens": 64}],
+            "models": [{"name": MODEL, "source": f"file:{model}", "temperature": 0.2, "max_tokens": 64, "threads": 2}],
             "providers": [{"name": "mock", "url": upstream.url, "models": ["mock-model"]}],
             "aliases": {"either": [MODEL, "mock-model"]},
             "cache_dir": cache,
@@ -178,6 +179,32 @@ def test_anthropics_client_gets_the_same_answer(product: Product) -> None:
         assert answer.stop_reason == {"length": "max_tokens", "stop": "end_turn"}[whole.choices[0].finish_reason]
 
 
+def test_ollamas_client_gets_the_same_answer(product: Product) -> None:
+    whole = chat(product, temperature=0)
+    text, counted = whole.choices[0].message.content, (whole.usage.prompt_tokens, whole.usage.completion_tokens)
+    with ollama.Client(host=product.url, timeout=PATIENCE) as client:
+        ask: Any = {"model": MODEL, "options": {"temperature": 0, "num_predict": 24}}
+        answer = client.chat(messages=HELLO, **ask)
+        parts = list(client.chat(messages=HELLO, **ask, stream=True))
+        generated = client.generate(prompt=HELLO[0]["content"], **ask)
+        pieces = list(client.generate(prompt=HELLO[0]["content"], **ask, stream=True))
+    assert answer.message.content == "".join(part.message.content or "" for part in parts) == text
+    assert generated.response == "".join(piece.response for piece in pieces) == text
+    assert len(parts) > 2
+    assert len(pieces) > 2
+    for last in (answer, parts[-1], generated, pieces[-1]):
+        assert (last.prompt_eval_count, last.eval_count) == counted
+        assert last.done_reason == whole.choices[0].finish_reason
+
+
+def test_completions_stream_the_same_as_the_whole(product: Product) -> None:
+    ask: Any = {"model": MODEL, "prompt": "One, two, three,", "max_tokens": 12, "temperature": 0}
+    whole = product.client.completions.create(**ask)
+    parts = list(product.client.completions.create(**ask, stream=True, stream_options={"include_usage": True}))
+    assert "".join(part.choices[0].text for part in parts if part.choices) == whole.choices[0].text
+    assert parts[-1].usage == whole.usage
+
+
 def test_the_responses_api_gives_the_same_answer_and_goes_on(product: Product) -> None:
     whole = chat(product, temperature=0)
     ask: Any = {"model": MODEL, "input": HELLO, "max_output_tokens": 24, "temperature": 0}
@@ -223,6 +250,59 @@ def test_json_schema_holds(product: Product) -> None:
     person = json.loads(answer.choices[0].message.content)
     assert set(person) == {"name", "age"}
     assert isinstance(person["age"], int)
+
+
+PEOPLE: Any = [{"role": "user", "content": "Make up a person."}]
+
+
+def test_openais_client_streams_what_holds_to_a_schema(product: Product) -> None:
+    ask: Any = {"model": MODEL, "messages": PEOPLE, "max_tokens": 300, "temperature": 0, "response_format": PersonModel}
+    with product.client.chat.completions.stream(**ask) as stream:
+        pieces = [event.delta for event in stream if event.type == "content.delta"]
+        person = stream.get_final_completion().choices[0].message.parsed
+    assert len(pieces) > 2
+    assert person == PersonModel.model_validate_json("".join(pieces))
+
+
+def test_anthropics_client_holds_its_answer_to_a_schema(product: Product) -> None:
+    ask: Any = {"model": MODEL, "max_tokens": 300, "messages": PEOPLE, "extra_body": {"temperature": 0}}
+    with anthropic.Anthropic(base_url=product.url, api_key="none", max_retries=0, timeout=PATIENCE) as client:
+        person = client.messages.parse(**ask, output_format=PersonModel).parsed_output
+        with client.messages.stream(**ask, output_format=PersonModel) as stream:
+            text = "".join(stream.text_stream)
+    assert person == PersonModel.model_validate_json(text)
+
+
+def test_ollamas_client_holds_its_answer_to_a_schema(product: Product) -> None:
+    ask: Any = {"model": MODEL, "format": PersonModel.model_json_schema(), "options": {"temperature": 0, "num_predict": 300}}
+    with ollama.Client(host=product.url, timeout=PATIENCE) as client:
+        answer = client.chat(messages=PEOPLE, **ask)
+        parts = list(client.chat(messages=PEOPLE, **ask, stream=True))
+        generated = client.generate(prompt=PEOPLE[0]["content"], **ask)
+    text = "".join(part.message.content or "" for part in parts)
+    assert answer.message.content == text == generated.response
+    assert 0 <= PersonModel.model_validate_json(text).age <= 120
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_every_client_hears_that_the_engine_calls_no_tools(product: Product, stream: bool) -> None:
+    function: Any = {"name": "weather", "parameters": PERSON}
+    tools: Any = [{"type": "function", "function": function}]
+    with pytest.raises(openai.BadRequestError, match="`tools`") as chatted:
+        chat(product, tools=tools, stream=stream)
+    flat: Any = [{"type": "function", **function}]
+    with pytest.raises(openai.BadRequestError, match="`tools`") as responded:
+        product.client.responses.create(model=MODEL, input="Hello", tools=flat, stream=stream)
+    assert chatted.value.param == responded.value.param == "tools"
+    tool: Any = {"name": "weather", "input_schema": PERSON}
+    with (
+        anthropic.Anthropic(base_url=product.url, api_key="none", max_retries=0, timeout=PATIENCE) as client,
+        pytest.raises(anthropic.BadRequestError, match="`tools`"),
+    ):
+        client.messages.create(model=MODEL, max_tokens=24, messages=HELLO, tools=[tool], stream=stream)
+    with ollama.Client(host=product.url, timeout=PATIENCE) as caller, pytest.raises(ollama.ResponseError, match="`tools`") as asked:
+        list(caller.chat(model=MODEL, messages=HELLO, tools=tools, stream=stream))
+    assert asked.value.status_code == 400
 
 
 def test_embeddings_as_floats_and_as_base64(product: Product) -> None:

@@ -18,6 +18,7 @@ CATCHES_EVERYTHING: dict[str, str] = {
     "src/antiphon/execution/engines/_schema_queue.py: SchemaQueue._checked": "what compiling a schema raises is its call's",
     "src/antiphon/transport/client.py: _Connection.data_received": "a receiver's fault ends its call and never leaves it hanging",
     "src/antiphon/transport/client.py: _Connection._finish": "the same, behind the last byte",
+    "src/antiphon/storage/sqlite_file.py: SqliteFile._work": "border of a thread: whoever waits for an answer gets one",
     "src/antiphon/testing/mock_upstream.py: _echo": "a request that makes the default answer fail is answered as bad",
     "src/antiphon/bootstrap/doctor/__init__.py: _made": "border to a check: whatever is wrong with it, the others are made",
     "src/antiphon/bootstrap/engine.py: _in_thread.body": "border of a thread: raised again where its outcome is awaited",

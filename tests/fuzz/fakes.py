@@ -42,10 +42,14 @@ class HandLoop:
         for _ in range(100_000):
             if not self._soon:
                 return
-            ready, self._soon = self._soon, []
-            for callback, args in ready:
-                callback(*args)
+            self.once()
         raise AssertionError("the loop never comes to rest")
+
+    def once(self) -> None:
+        """Run what is there, and leave what that leaves for later."""
+        ready, self._soon = self._soon, []
+        for callback, args in ready:
+            callback(*args)
 
     def __enter__(self) -> Self:
         asyncio._set_running_loop(self)

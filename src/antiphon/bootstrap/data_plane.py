@@ -18,6 +18,7 @@ from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.executor.replica import Replica
 from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
+from antiphon.execution.providers._local import ENCODER, ENGINE
 from antiphon.execution.wire.endpoints import ANTHROPIC, ENDPOINTS, OPENAI
 from antiphon.gateway import pipeline
 from antiphon.gateway.anthropic.models import AnthropicCatalogue
@@ -39,18 +40,6 @@ _LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, ke
 """A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
 _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 
-ENGINE = Abilities(
-    embeddings=False,
-    tools=False,
-    parallel_tools=False,
-    vision=False,
-    audio=False,
-    documents=False,
-    reasoning=False,
-    count_tokens=True,
-)
-"""What every engine on this machine can do."""
-ENCODER = Abilities(chat=False, completions=False)
 _KINDS = {
     "chat": "chat",
     "completions": "chat",

@@ -41,6 +41,14 @@ The docstring of a class is its default message. ``remedy`` says what to do next
 error gives one, unless its class has a ``usual_remedy``.
 """
 
+from typing import Final
+
+NOT_KEPT: Final = (
+    "it is not kept here: it never was (`store: false`), it was deleted, its time is over, it made room for newer ones, "
+    "or it was lost with a damaged or deleted file"
+)
+"""Why a response may be gone; nobody keeps a record of those that are."""
+
 
 class AntiphonError(Exception):
     """Something went wrong."""
@@ -85,7 +93,7 @@ class PreviousResponseNotFound(InvalidRequest):
     code = "previous_response_not_found"
     usual_remedy = "send the whole conversation as `input`"
 
-    def __init__(self, response: str, reason: str = "it was not kept here, or its time is over") -> None:
+    def __init__(self, response: str, reason: str = NOT_KEPT) -> None:
         super().__init__(f"previous response with id '{response[:200]}' not found: {reason}", param="previous_response_id")
 
 

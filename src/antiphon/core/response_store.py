@@ -4,6 +4,9 @@ Each response belongs to a tenant, who alone sees it, and knows the one that it 
 that it continues; it is read as a whole or not at all, for one with a hole in it would mean something else. To use a response
 keeps it, and all that it continues, from growing old.
 
+``put`` takes in no response that could not be continued, since what it continues is gone, or has no room together with it. To make
+room, nothing leaves of the conversation that goes on.
+
 No method blocks or raises. The answer comes through ``then``, exactly once, on the loop, maybe before the method returns: what was
 asked for, or the error that a caller is told.
 """
@@ -13,7 +16,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from antiphon.core.errors import AntiphonError, CapacityError, InvalidRequest, PreviousResponseNotFound
+from antiphon.core.errors import NOT_KEPT, AntiphonError, CapacityError, InvalidRequest, PreviousResponseNotFound
 
 MAX_TURNS: Final = 1000
 """Responses that one conversation may have."""
@@ -65,7 +68,7 @@ class ResponseStore(Protocol):
     """Keeps responses. One store belongs to one thread."""
 
     def put(self, tenant: str, response: StoredResponse, then: Kept) -> None:
-        """Keep a response. Once ``then`` has heard None, every process that shares the store finds it."""
+        """Keep a response. Once ``then`` has heard None, every process that shares the store finds it, and what it continues."""
 
     def find(self, tenant: str, ids: Sequence[str], then: Found) -> None:
         """Those of these responses that are kept, by their ids."""
@@ -97,11 +100,19 @@ def too_large(size: int, bounds: ResponseBounds) -> CapacityError:
     )
 
 
+def no_room(response: str, size: int, bounds: ResponseBounds) -> CapacityError:
+    """The error for a response that the store has no room for beside the conversation that it ends, ``size`` bytes in all."""
+    return CapacityError(
+        f"the conversation that '{response[:200]}' ends has {size} bytes and does not fit into a store of {bounds.max_bytes} bytes",
+        remedy="the operator may raise server.responses.max_mb",
+    )
+
+
 def broken_off(asked: str, missing: str) -> PreviousResponseNotFound:
     """The error for a conversation of which a response is not kept."""
     if asked == missing:
         return PreviousResponseNotFound(asked)
-    return PreviousResponseNotFound(missing, f"'{asked[:200]}' continues it, and it was deleted or its time is over")
+    return PreviousResponseNotFound(missing, f"'{asked[:200]}' continues it, and {NOT_KEPT}")
 
 
 def too_long(asked: str, bounds: ResponseBounds) -> InvalidRequest:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from antiphon.core.clock import SystemClock
+from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Clock
 from antiphon.core.response_store import (
     MAX_TURNS,
@@ -16,6 +17,7 @@ from antiphon.core.response_store import (
     ResponseStats,
     StoredResponse,
     broken_off,
+    no_room,
     too_large,
     too_long,
 )
@@ -41,12 +43,20 @@ class MemoryResponseStore:
         if size > self._bounds.max_bytes:
             then(too_large(size, self._bounds))
             return
+        self._expire()
+        before = self._before(tenant, response)
+        if isinstance(before, AntiphonError):
+            then(before)
+            return
+        together = size + sum(_size(self._entries[place][0]) for place in before)
+        if together > self._bounds.max_bytes:
+            then(no_room(response.id, together, self._bounds))
+            return
         place = (tenant, response.id)
         self._remove(place)
-        self._expire()
         while self._bytes + size > self._bounds.max_bytes:
             self._evictions += 1
-            self._remove(next(iter(self._entries)))
+            self._remove(next(oldest for oldest in self._entries if oldest not in before))
         self._entries[place] = (response, self._now())
         self._bytes += size
         self._kept += 1
@@ -82,6 +92,17 @@ class MemoryResponseStore:
 
     def stats(self) -> ResponseStats:
         return ResponseStats(self._kept, 0, self._evictions, len(self._entries), self._bytes)
+
+    def _before(self, tenant: str, response: StoredResponse) -> set[_Place] | AntiphonError:
+        """What a response continues; the error where one of them is gone."""
+        before: set[_Place] = set()
+        name = response.previous
+        while name and (tenant, name) not in before:
+            if (tenant, name) not in self._entries:
+                return broken_off(response.id, name)
+            before.add((tenant, name))
+            name = self._entries[tenant, name][0].previous
+        return before
 
     def _use(self, place: _Place) -> StoredResponse:
         response, _ = self._entries[place]

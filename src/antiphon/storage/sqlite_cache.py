@@ -14,7 +14,7 @@ from antiphon.core.cache_store import ABSENT, BUSY, MAX_KEY_BYTES, OLD, UNAVAILA
 from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Clock
 from antiphon.storage.cache_lookups import MAX_WAITING, TIMEOUT, CacheCounts, Lookup, count
-from antiphon.storage.sqlite_file import Options, SqliteFile, counted
+from antiphon.storage.sqlite_file import Options, SqliteFile, counted, told_kept
 
 MAX_BYTES: Final = 1 << 30
 
@@ -46,7 +46,7 @@ class SqliteCacheStore:
         self._max_bytes = max_bytes
         self._timeout = timeout
         self._counts = CacheCounts()
-        self._file = SqliteFile(path, Options("the cache's file", SCHEMA, timeout=timeout))
+        self._file = SqliteFile(path, Options("the cache's file", "entries", "calls go on without it", SCHEMA, timeout=timeout))
         self._used: dict[tuple[str, bytes], float] = {}
         """Hits that the file does not know of yet; belongs to the thread."""
 
@@ -142,7 +142,7 @@ class SqliteCacheStore:
 
     def _make_room(self, database: sqlite3.Connection, size: int, now: float) -> int:
         def full() -> bool:
-            return bool(database.execute("SELECT bytes FROM kept").fetchone()[0] + size > self._max_bytes)
+            return told_kept(database)[1] + size > self._max_bytes
 
         evicted = 0
         if full():

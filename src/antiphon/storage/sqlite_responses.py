@@ -9,7 +9,9 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Container, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,11 +28,13 @@ from antiphon.core.response_store import (
     ResponseStats,
     StoredResponse,
     broken_off,
+    no_room,
     too_large,
     too_long,
     unavailable,
 )
-from antiphon.storage.sqlite_file import QUIET, Options, SqliteFile, counted
+from antiphon.storage.sqlite_file import QUIET, Options, SqliteFile, counted, told_kept
+from antiphon.storage.sqlite_salvage import Damaged, Table
 
 TIMEOUT: Final = 1.0
 """Seconds that a call waits for the disk."""
@@ -49,11 +53,20 @@ LEAVE_TOGETHER: Final = 16
 
 SCHEMA: Final = f"""
 CREATE TABLE IF NOT EXISTS responses (
-  tenant TEXT, id TEXT, previous TEXT, input BLOB, response BLOB, size INTEGER, used REAL, PRIMARY KEY (tenant, id)
+  tenant TEXT, id TEXT, previous TEXT, input BLOB, response BLOB, sum INTEGER, size INTEGER, used REAL, PRIMARY KEY (tenant, id)
 );
 CREATE INDEX IF NOT EXISTS responses_used ON responses (used);
-{counted("responses")}"""
+{counted("responses")}
+SELECT sum FROM responses LIMIT 0;
+"""  # noqa: S608 - names of ours
+"""``sum`` tells a row that was damaged on the disk, for SQLite would hand it out as it is."""
 
+COLUMNS: Final = ("tenant", "id", "previous", "input", "response", "sum", "size", "used")
+
+MEANWHILE: Final = "until it works again answers of /v1/responses say `store: false`, and none is continued"
+
+_ALL: Final = ", ".join(COLUMNS)
+_DONE: Final = object()
 _Place = tuple[str, str]
 
 log = logging.getLogger(__name__)
@@ -71,45 +84,51 @@ class SqliteResponseStore:
         self._time = (clock or SystemClock()).time
         self.bounds = bounds or ResponseBounds()
         """May be changed at any time."""
+        self._path = path
         self._timeout = timeout
-        options = Options("the store of responses", SCHEMA, "NORMAL", timeout=timeout / 2, keep_damaged=True)
+        saved = Table("responses", COLUMNS, _sound)
+        options = Options("the store of responses", "responses", MEANWHILE, SCHEMA, "NORMAL", timeout / 2, saved)
         self._file = SqliteFile(path, options)
         self._waiting_bytes = 0
         self._kept = self._errors = self._evictions = 0
-        self._told = -QUIET
+        self._told: dict[str, float] = {}
+        """When the log was told of each kind of trouble."""
         self._used: dict[_Place, float] = {}
         """Uses that the file does not know of yet; belongs to the thread."""
 
     def put(self, tenant: str, response: StoredResponse, then: Kept) -> None:
         size = len(response.response) + len(response.input) + OVERHEAD
         if size > self.bounds.max_bytes:
-            then(too_large(size, self.bounds))
+            self._refused(then, too_large(size, self.bounds))
             return
         if self._waiting_bytes + size > MAX_WAITING_BYTES and self._waiting_bytes:
-            self._errors += 1
+            self._failed(f"{MAX_WAITING_BYTES >> 20} MiB wait to be written, as many as may: the disk is too slow for what comes")
             then(unavailable())
             return
 
-        def run(database: sqlite3.Connection) -> int:
+        def run(database: sqlite3.Connection) -> int | AntiphonError:
             return self._keep(database, tenant, response, size)
 
-        def done(evicted: int | None) -> None:
+        def done(kept: int | AntiphonError | None) -> None:
             self._waiting_bytes -= size
-            if evicted is not None:
+            if isinstance(kept, AntiphonError):
+                self._refused(asked.answer, kept)
+                return
+            if kept is not None:
                 self._kept += 1
-                self._evictions += evicted
-            asked.answer(unavailable() if evicted is None else None)
+                self._evictions += kept
+            asked.found(None if kept is None else _DONE)
 
-        asked = _Asked(self._timeout, then, self._failed)
+        asked = self._asked(lambda told: then(None if told is _DONE else told))
         self._waiting_bytes += size
         self._do(asked, run, done)
 
     def find(self, tenant: str, ids: Sequence[str], then: Found) -> None:
-        asked = _Asked(self._timeout, then, self._failed)
+        asked = self._asked(then)
         self._do(asked, lambda database: self._find(database, tenant, ids), asked.found, writes=False)
 
     def conversation(self, tenant: str, response: str, then: Conversation) -> None:
-        asked = _Asked(self._timeout, then, self._failed)
+        asked = self._asked(then)
         self._do(asked, lambda database: self._conversation(database, tenant, response), asked.found, writes=False)
 
     def delete(self, tenant: str, response: str, then: Deleted) -> None:
@@ -118,7 +137,7 @@ class SqliteResponseStore:
             database.execute("DELETE FROM responses WHERE tenant = ? AND id = ?", (tenant, response))
             return known
 
-        asked = _Asked(self._timeout, then, self._failed)
+        asked = self._asked(then)
         self._do(asked, run, asked.found)
 
     def stats(self) -> ResponseStats:
@@ -142,16 +161,30 @@ class SqliteResponseStore:
     ) -> None:
         """Have it done, unless it was answered by then that it was not."""
         if self._file.waiting >= MAX_WAITING:
+            self._say(f"{MAX_WAITING} operations wait for the disk, as many as may: it is too slow for what comes")
             done(None)
         else:
             self._file.do(lambda database: run(database) if asked.open else None, done, writes=writes)
 
-    def _failed(self) -> None:
+    def _asked(self, then: Callable[[Any], None]) -> "_Asked":
+        return _Asked(self._timeout, then, self._failed)
+
+    def _failed(self, why: str) -> None:
         self._errors += 1
-        now = time.monotonic()
-        if now - self._told >= QUIET:
-            self._told = now
-            log.warning("the store of responses does not answer within %g s; calls go on without it", self._timeout)
+        if why:
+            self._say(f"{why}; {MEANWHILE}")
+
+    def _refused(self, then: Callable[[Any], None], error: AntiphonError) -> None:
+        """Tell that a response is not kept, though the store works."""
+        self._errors += 1
+        self._say(f"a response is not kept, and its answer says `store: false`: {error}", type(error).__name__)
+        then(error)
+
+    def _say(self, text: str, kind: str = "") -> None:
+        kind, now = kind or text, time.monotonic()
+        if now - self._told.get(kind, -QUIET) >= QUIET:
+            self._told[kind] = now
+            log.warning("the store of responses, %s: %s", self._path, text)
 
     # in the thread
 
@@ -185,12 +218,13 @@ class SqliteResponseStore:
         return turns
 
     def _look(self, database: sqlite3.Connection, tenant: str, name: str) -> StoredResponse | None:
-        row = database.execute(
-            "SELECT response, input, previous, used FROM responses WHERE tenant = ? AND id = ?", (tenant, name)
-        ).fetchone()
-        if row is None or not self._living((tenant, name), row[3]):
+        row = database.execute(f"SELECT {_ALL} FROM responses WHERE tenant = ? AND id = ?", (tenant, name)).fetchone()  # noqa: S608
+        if row is None:
             return None
-        return StoredResponse(name, bytes(row[0]), bytes(row[1]), row[2])
+        if not _sound(row):
+            raise Damaged("a response is not as it was written")
+        _, _, previous, asked, response, _, _, used = row
+        return StoredResponse(name, response, asked, previous) if self._living((tenant, name), used) else None
 
     def _living(self, place: _Place, used: float) -> bool:
         return max(used, self._used.get(place, used)) > self._time() - self.bounds.max_age
@@ -207,42 +241,95 @@ class SqliteResponseStore:
         )
         return True
 
-    def _keep(self, database: sqlite3.Connection, tenant: str, response: StoredResponse, size: int) -> int:
-        """How many responses left for this one."""
+    def _keep(self, database: sqlite3.Connection, tenant: str, response: StoredResponse, size: int) -> int | AntiphonError:
+        """How many responses left for this one, or why it is not kept."""
         self._write_uses(database)
-        database.execute("DELETE FROM responses WHERE tenant = ? AND id = ?", (tenant, response.id))
         now = self._time()
         database.execute("DELETE FROM responses WHERE used <= ?", (now - self.bounds.max_age,))
+        before = self._before(database, tenant, response)
+        if isinstance(before, AntiphonError):
+            return before
+        together = sum(before.values()) + size
+        if together > self.bounds.max_bytes:
+            return no_room(response.id, together, self.bounds)
+        database.execute("DELETE FROM responses WHERE tenant = ? AND id = ?", (tenant, response.id))
         evicted = 0
-        while database.execute("SELECT bytes FROM kept").fetchone()[0] + size > self.bounds.max_bytes:
-            evicted += database.execute(
-                "DELETE FROM responses WHERE rowid IN (SELECT rowid FROM responses ORDER BY used LIMIT ?)", (LEAVE_TOGETHER,)
-            ).rowcount
-        row = (tenant, response.id, response.previous, response.input, response.response, size, now)
-        database.execute("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        while told_kept(database)[1] + size > self.bounds.max_bytes:
+            evicted += _evict(database, before)
+        row = (tenant, response.id, response.previous, response.input, response.response)
+        added = (*row, _sum(row), size, now)
+        database.execute(f"INSERT INTO responses ({_ALL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", added)  # noqa: S608
         return evicted
+
+    def _before(self, database: sqlite3.Connection, tenant: str, response: StoredResponse) -> dict[int, int] | AntiphonError:
+        """The bytes of each response that this one continues, by its rowid; the error where one of them is gone."""
+        sizes: dict[int, int] = {}
+        name = response.previous
+        while name:
+            # lengths stand at the beginning of a row, so a long conversation costs no look at its texts
+            row = database.execute(
+                "SELECT rowid, previous, length(input) + length(response) FROM responses WHERE tenant = ? AND id = ?",
+                (tenant, name),
+            ).fetchone()
+            if row is None:
+                return broken_off(response.id, name)
+            if row[0] in sizes:
+                break
+            sizes[row[0]] = row[2] + OVERHEAD
+            name = row[1]
+        return sizes
+
+
+def _evict(database: sqlite3.Connection, but: Container[int]) -> int:
+    """How many responses were deleted: those that were not used for longest, but none of these rowids."""
+    oldest = (row[0] for row in database.execute("SELECT rowid FROM responses ORDER BY used") if row[0] not in but)
+    leaving = [(rowid,) for rowid in islice(oldest, LEAVE_TOGETHER)]
+    if not leaving:
+        raise Damaged("the count of what is kept is wrong")
+    database.executemany("DELETE FROM responses WHERE rowid = ?", leaving)
+    return len(leaving)
+
+
+def _sum(row: Sequence[Any]) -> int:
+    """The checksum of a row: of its names, what was asked and what was answered."""
+    tenant, name, previous, asked, response = row
+    return zlib.crc32(response, zlib.crc32(asked, zlib.crc32(f"{tenant}\0{name}\0{previous}".encode())))
+
+
+def _sound(row: Sequence[Any]) -> bool:
+    """Whether a row, in the order of ``COLUMNS``, is as it was written."""
+    kinds = (str, str, str, bytes, bytes, int, int, float)
+    if not all(isinstance(value, kind) for value, kind in zip(row, kinds, strict=True)):
+        return False
+    return bool(_sum(row[:5]) == row[5] and len(row[3]) + len(row[4]) + OVERHEAD == row[6])
 
 
 class _Asked:
     """Somebody who waits for the disk, but not for ever. Make it on the running loop."""
 
-    def __init__(self, timeout: float, then: Callable[[Any], None], failed: Callable[[], None]) -> None:
+    def __init__(self, timeout: float, then: Callable[[Any], None], failed: Callable[[str], None]) -> None:
         self.open = True
         """Nothing was answered yet; read in the thread."""
         self._then = then
         self._failed = failed
-        self._timer = asyncio.get_running_loop().call_later(timeout, self.answer, unavailable())
+        self._late = f"no answer within {timeout:g} s: the disk is slow or hangs, or what came before took that long"
+        self._timer = asyncio.get_running_loop().call_later(timeout, self._give_up)
 
     def found(self, told: Any) -> None:
-        """Pass on what was found; None where the file could not be asked."""
-        self.answer(unavailable() if told is None else told)
+        """Pass on what was found; None where the file could not be asked, which the log has been told."""
+        if told is not None:
+            self.answer(told)
+        elif self.open:
+            self._failed("")
+            self.answer(unavailable())
 
     def answer(self, told: Any) -> None:
         """Pass on what was found, unless that comes too late."""
-        if not self.open:
-            return
-        self.open = False
-        self._timer.cancel()
-        if isinstance(told, AntiphonError) and told.code == unavailable().code:
-            self._failed()
-        self._then(told)
+        if self.open:
+            self.open = False
+            self._timer.cancel()
+            self._then(told)
+
+    def _give_up(self) -> None:
+        self._failed(self._late)
+        self.answer(unavailable())

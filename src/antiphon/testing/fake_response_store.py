@@ -38,7 +38,7 @@ class FakeResponseStore:
 
     def put(self, tenant: str, response: StoredResponse, then: Kept) -> None:
         def run() -> None:
-            error = self._failed()
+            error = self._failed() or self._broken(tenant, response)
             if error is None:
                 self.responses[tenant, response.id] = response
                 self._kept += 1
@@ -78,6 +78,10 @@ class FakeResponseStore:
             turns.insert(0, self.responses[tenant, name])
             name = turns[0].previous
         return turns
+
+    def _broken(self, tenant: str, response: StoredResponse) -> AntiphonError | None:
+        before = self._turns(tenant, response.previous)
+        return before if isinstance(before, AntiphonError) else None
 
     def _failed(self) -> AntiphonError | None:
         if not self.down:

@@ -53,13 +53,15 @@ async def check_keeps_every_field(make: MakeBench) -> None:
         assert await find(store, "a", "x") == {}
         for response in (
             StoredResponse("x", b"{}"),
+            StoredResponse("y", b"{}"),
             StoredResponse("x", b'{"a": "\\u0000"}', b"[1]", "y"),
+            StoredResponse(ANY_TEXT, b"{}"),
             StoredResponse(ANY_TEXT, bytes(range(256)), bytes(range(256)), ANY_TEXT),
         ):
             await put(store, "a", response)
             assert await find(store, "a", response.id) == {response.id: response}
         assert set(await find(store, "a", "x", "never there", ANY_TEXT)) == {"x", ANY_TEXT}
-        assert store.stats().kept == 3
+        assert store.stats().kept == 5
 
 
 async def check_tenants_are_apart(make: MakeBench) -> None:
@@ -68,13 +70,14 @@ async def check_tenants_are_apart(make: MakeBench) -> None:
         store = await bench.open()
         await put(store, "a", StoredResponse("x", b"of a"))
         await put(store, "a:", StoredResponse("x", b"of a:"))
-        await put(store, ANY_TEXT, StoredResponse("y", b"other", previous="x"))
+        refused = await tried(store, ANY_TEXT, StoredResponse("y", b"other", previous="x"))
+        assert isinstance(refused, PreviousResponseNotFound), refused
         assert (await find(store, "a", "x"))["x"].response == b"of a"
         assert (await find(store, "a:", "x"))["x"].response == b"of a:"
         assert await find(store, "b", "x") == {}
         assert not await delete(store, "b", "x")
         assert isinstance(await conversation(store, "b", "x"), PreviousResponseNotFound)
-        assert isinstance(await conversation(store, ANY_TEXT, "y"), PreviousResponseNotFound)
+        assert await find(store, ANY_TEXT, "x", "y") == {}
         assert await delete(store, "a", "x")
         assert (await find(store, "a:", "x"))["x"].response == b"of a:"
 
@@ -104,6 +107,9 @@ async def check_no_holes(make: MakeBench) -> None:
         assert "'3'" in error.message
         assert await names(store, "a", "1") == ["1"]
         assert "3" in await find(store, "a", "3")
+        refused = await tried(store, "a", StoredResponse("4", b"{}", previous="3"))
+        assert isinstance(refused, PreviousResponseNotFound), "what cannot be continued is not kept"
+        assert await find(store, "a", "4") == {}
 
 
 async def check_long_conversations(make: MakeBench) -> None:
@@ -113,6 +119,7 @@ async def check_long_conversations(make: MakeBench) -> None:
         await put(store, "a", StoredResponse("1", b"x" * 60_000))
         await put(store, "a", StoredResponse("2", b"x" * 60_000, previous="1"))
         assert await names(store, "a", "1") == ["1"]
+        await put(store, "a", StoredResponse("circle", b"{}"))
         await put(store, "a", StoredResponse("circle", b"{}", previous="circle"))
         for name in ("2", "circle"):
             error = await conversation(store, "a", name)
@@ -156,6 +163,29 @@ async def check_bounded(make: MakeBench) -> None:
         assert isinstance(await tried(store, "a", StoredResponse("huge", b"x" * (BOUNDS.max_bytes + 1))), CapacityError)
         assert await find(store, "a", "huge") == {}
         assert await find(store, "a", str(count - 1))
+
+
+async def check_no_conversation_eats_itself(make: MakeBench) -> None:
+    """A conversation that goes on takes the room of others, not its own; once it fills the store its next response is refused."""
+    async with make() as bench:
+        store = await bench.open()
+        for number in range(10):
+            await put(store, "a", StoredResponse(f"other {number}", b"x" * 30_000))
+        await bench.advance(0.1)
+        kept: list[str] = []
+        error = None
+        while error is None:
+            assert len(kept) * 30_000 < BOUNDS.max_bytes
+            error = await tried(store, "a", StoredResponse(str(len(kept)), b"x" * 30_000, previous=kept[-1] if kept else ""))
+            if error is None:
+                kept.append(str(len(kept)))
+                assert set(await find(store, "a", kept[0])) == {kept[0]}, "it would be of no use any more"
+        assert isinstance(error, CapacityError), error
+        assert "max_mb" in error.remedy
+        assert len(kept) >= 10
+        for one in kept:
+            assert await find(store, "a", one), one
+        await put(store, "a", StoredResponse("new", b"x" * 30_000))
 
 
 async def check_shared(make: MakeBench) -> None:
@@ -206,6 +236,7 @@ CHECKS: Sequence[Callable[[MakeBench], Awaitable[None]]] = (
     check_long_conversations,
     check_grows_old,
     check_bounded,
+    check_no_conversation_eats_itself,
     check_shared,
     check_gone,
 )

@@ -20,7 +20,7 @@ from antiphon.core.errors import (
 from antiphon.core.types import Headers
 from antiphon.transport.deadlines import DeadlineWheel, Timed
 from antiphon.transport.dialing import Dialer, Route
-from antiphon.transport.fairness import LARGE_READ, rest_a_turn
+from antiphon.transport.fairness import LARGE_READ, read_in_turn, rest_a_turn
 from antiphon.transport.limits import ClientTimeouts
 from antiphon.transport.origin import Origin
 from antiphon.transport.proxies import Proxy, refusal
@@ -166,7 +166,7 @@ class _Connection(Timed):
             self._paused = False
             timeouts = self._pool.timeouts
             self._pool.wheel.set(self, timeouts.idle if self._headed else timeouts.first_byte)
-            self._transport.resume_reading()
+            read_in_turn(self)
 
     def retire(self) -> None:
         """Serve no other exchange; close at once where there is none."""

@@ -11,11 +11,10 @@ MAX_LINE = 32 << 20
 class LineSplitter:
     """Cuts what comes off the network into whole lines, however it was cut before."""
 
-    __slots__ = ("_rest", "_size")
+    __slots__ = ("_rest",)
 
     def __init__(self) -> None:
-        self._rest: list[bytes] = []
-        self._size = 0
+        self._rest = bytearray()
 
     def feed(self, data: bytes) -> bytes:
         """The longest run of whole lines at hand, byte for byte, or ``b""``; what is left waits for more.
@@ -26,24 +25,21 @@ class LineSplitter:
         if not end:
             self._keep(data)
             return b""
-        whole = b"".join((*self._rest, data[:end])) if self._rest else data[:end]
+        whole = b"".join((self._rest, data[:end])) if self._rest else data[:end]
         self._rest.clear()
-        self._size = 0
         if end < len(data):
             self._keep(data[end:])
         return whole
 
     def _keep(self, data: bytes) -> None:
-        self._rest.append(data)
-        self._size += len(data)
-        if self._size > MAX_LINE:
+        self._rest += data
+        if len(self._rest) > MAX_LINE:
             raise UpstreamBroken(f"the model's server sent a line of more than {MAX_LINE >> 20} MiB")
 
     def rest(self) -> bytes:
         """What is left once the stream has ended: a line whose end never came, mostly nothing."""
-        rest = b"".join(self._rest)
+        rest = bytes(self._rest)
         self._rest.clear()
-        self._size = 0
         return rest
 
 

@@ -13,7 +13,6 @@ MAX_EVENT = 32 << 20
 """Bytes that one event may have; more is refused, so that a stream without line ends cannot fill the memory."""
 
 _BOUNDARY = re.compile(rb"\n\n|\n\r\n?|\r\r\n?|\r\n\n|\r\n\r\n?")  # two ends of lines, CRLF being one
-_LINE = re.compile(r"\r\n|\n|\r")
 
 
 class Event(NamedTuple):
@@ -27,11 +26,10 @@ class Event(NamedTuple):
 class EventSplitter:
     """Cuts what comes off the network into whole events, however it was cut before."""
 
-    __slots__ = ("_rest", "_scanned")
+    __slots__ = ("_rest",)
 
     def __init__(self) -> None:
-        self._rest: list[bytes] = []
-        self._scanned = 0
+        self._rest = bytearray()
 
     def feed(self, data: bytes) -> bytes:
         """The longest run of whole events at hand, byte for byte, or ``b""``; what is left waits for more.
@@ -49,31 +47,26 @@ class EventSplitter:
 
     def _feed_behind_rest(self, data: bytes) -> bytes:
         # Only the seam and the new bytes are searched, so that one huge event in small pieces costs linear time.
-        tail = self._rest[-1][-3:]
-        if len(tail) < 3 and len(self._rest) > 1:
-            tail = b"".join(self._rest)[-3:]
+        tail = bytes(self._rest[-3:])
         end = _last_boundary(tail + data, 0) - len(tail)
         if end <= 0:
             self._keep(data)
             return b""
-        whole = b"".join((*self._rest, data[:end]))
+        whole = b"".join((self._rest, data[:end]))
         self._rest.clear()
-        self._scanned = 0
         if end < len(data):
             self._keep(data[end:])
         return whole
 
     def _keep(self, data: bytes) -> None:
-        self._rest.append(data)
-        self._scanned += len(data)
-        if self._scanned > MAX_EVENT:
+        self._rest += data
+        if len(self._rest) > MAX_EVENT:
             raise UpstreamBroken(f"the model's server sent an event of more than {MAX_EVENT >> 20} MiB")
 
     def rest(self) -> bytes:
         """What is left once the stream has ended: an event whose empty line never came, mostly nothing."""
-        rest = b"".join(self._rest)
+        rest = bytes(self._rest)
         self._rest.clear()
-        self._scanned = 0
         return rest
 
 
@@ -91,11 +84,23 @@ def _last_boundary(data: bytes, start: int) -> int:
 def split(raw: bytes) -> Iterator[bytes]:
     """The single events of ``raw`` one by one, byte for byte."""
     start = 0
-    for boundary in _BOUNDARY.finditer(raw):
-        yield raw[start : boundary.end()]
-        start = boundary.end()
+    for end in _ends(raw):
+        yield raw[start:end]
+        start = end
     if start < len(raw):
         yield raw[start:]
+
+
+def _ends(raw: bytes) -> Iterator[int]:
+    """Index behind each empty line."""
+    if b"\r" in raw:
+        for boundary in _BOUNDARY.finditer(raw):
+            yield boundary.end()
+        return
+    end = raw.find(b"\n\n")
+    while end >= 0:
+        yield end + 2
+        end = raw.find(b"\n\n", end + 2)
 
 
 def parse(raw: bytes) -> list[Event]:
@@ -103,7 +108,10 @@ def parse(raw: bytes) -> list[Event]:
     events: list[Event] = []
     data: list[str] = []
     name = identity = ""
-    for line in _LINE.split(raw.decode("utf-8", "replace")):
+    text = raw.decode("utf-8", "replace")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    for line in text.split("\n"):
         if not line:
             if data:
                 events.append(Event("\n".join(data), name, identity))

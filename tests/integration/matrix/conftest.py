@@ -1,13 +1,14 @@
-"""One data plane in front of one upstream that plays servers of every protocol."""
+"""One data plane in front of one upstream that plays servers of every protocol, and of one that plays the engine's host."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
+from antiphon.bootstrap.process import engine_name, socket_path
 from antiphon.execution.providers import PROVIDERS
 from antiphon.testing import MockUpstream
-from antiphon.testing.matrix.cells import player_of
+from antiphon.testing.matrix.cells import ENGINE, player_of
 from tests.integration.gateway.data_plane import DataPlaneProcess
 
 PROTOCOLS = [name for name in PROVIDERS.names() if PROVIDERS.load(name).abilities.chat]
@@ -20,8 +21,8 @@ def upstream() -> Iterator[MockUpstream]:
 
 
 @pytest.fixture(scope="module")
-def url(upstream: MockUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the gateway; its models are called as the protocols of their servers."""
+def data_plane(upstream: MockUpstream, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataPlaneProcess]:
+    """The gateway; its models are called as the protocols of their servers."""
     root = upstream.url.removesuffix("/v1")
     rows = [
         {
@@ -32,6 +33,24 @@ def url(upstream: MockUpstream, tmp_path_factory: pytest.TempPathFactory) -> Ite
         }
         for protocol in PROTOCOLS
     ]
-    process = DataPlaneProcess(f"providers: {json.dumps(rows)}\n", tmp_path_factory.mktemp("matrix"))
-    yield process.url
+    folder = tmp_path_factory.mktemp("matrix")
+    (folder / "model.gguf").touch()
+    local = {"models": [{"name": ENGINE, "source": f"file:{folder / 'model.gguf'}"}], "embeddings": {"enabled": False}}
+    process = DataPlaneProcess(
+        f"providers: {json.dumps(rows)}\n", folder, "".join(f"{name}: {json.dumps(row)}\n" for name, row in local.items())
+    )
+    yield process
     process.stop()
+
+
+@pytest.fixture(scope="module")
+def servers(upstream: MockUpstream, data_plane: DataPlaneProcess) -> Iterator[Mapping[str, MockUpstream]]:
+    """Who plays the servers of each protocol."""
+    with MockUpstream(socket_path(data_plane.run_dir, engine_name(ENGINE))) as engine:
+        yield {**dict.fromkeys(PROTOCOLS, upstream), ENGINE: engine}
+
+
+@pytest.fixture(scope="module")
+def url(data_plane: DataPlaneProcess) -> str:
+    """Its address."""
+    return data_plane.url

@@ -1,6 +1,6 @@
 """Each cell of the matrix, from a caller's bytes to a server and back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.testing import Cut, MockUpstream
 from antiphon.testing.matrix.abilities import ABILITIES
 from antiphon.testing.matrix.callers import CALLERS, Caller
-from antiphon.testing.matrix.cells import Cell, cells, is_preset, player_of
+from antiphon.testing.matrix.cells import ENGINE, Cell, cells, is_preset, player_of
 from antiphon.testing.matrix.page import page
 from antiphon.testing.matrix.telling import Answer, Ask, Failure, ToolCall, Turn
 from tests.integration.matrix.conftest import PROTOCOLS
+
+Servers = Mapping[str, MockUpstream]
 
 CELLS = cells()
 TRIED = [cell for cell in CELLS if cell.fate in ("passed", "translated")]
@@ -36,8 +38,9 @@ def ask(gateway: httpx2.Client, cell: Cell, *, stream: bool, **more: Any) -> htt
 
 
 @pytest.mark.parametrize("cell", [cell for cell in TRIED if not cell.ability.cut], ids=str)
-def test_in_one_piece(cell: Cell, gateway: httpx2.Client, upstream: MockUpstream) -> None:
+def test_in_one_piece(cell: Cell, gateway: httpx2.Client, servers: Servers) -> None:
     caller, player, answer = CALLERS.load(cell.dialect), player_of(cell.protocol), cell.ability.answer
+    upstream = servers[cell.protocol]
     if isinstance(answer, Failure):
         upstream.script(*player.failure(answer))
     else:  # some servers answer in streams alone, and are asked for them
@@ -53,8 +56,9 @@ def test_in_one_piece(cell: Cell, gateway: httpx2.Client, upstream: MockUpstream
 
 
 @pytest.mark.parametrize("cell", STREAMED, ids=str)
-def test_in_a_stream(cell: Cell, gateway: httpx2.Client, upstream: MockUpstream) -> None:
+def test_in_a_stream(cell: Cell, gateway: httpx2.Client, servers: Servers) -> None:
     caller, player, answer = CALLERS.load(cell.dialect), player_of(cell.protocol), cell.ability.answer
+    upstream = servers[cell.protocol]
     assert isinstance(answer, Answer)
     steps = player.stream(answer) or ()
     upstream.script(*([*steps[:-2], Cut()] if cell.ability.cut else steps))
@@ -69,7 +73,8 @@ def test_in_a_stream(cell: Cell, gateway: httpx2.Client, upstream: MockUpstream)
 
 
 @pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.fate == "refused"], ids=str)
-def test_what_is_refused_is_refused_before_anything_is_sent(cell: Cell, gateway: httpx2.Client, upstream: MockUpstream) -> None:
+def test_what_is_refused_is_refused_before_anything_is_sent(cell: Cell, gateway: httpx2.Client, servers: Servers) -> None:
+    upstream = servers[cell.protocol]
     before = len(upstream.requests)
     response = ask(gateway, cell, stream=False)
     heard = CALLERS.load(cell.dialect).heard(response.status_code, response.content)
@@ -130,7 +135,7 @@ def plain(turns: tuple[Turn, ...]) -> list[Turn]:
 
 
 def test_every_protocol_and_every_dialect_is_tried() -> None:
-    assert {cell.protocol for cell in CELLS} == set(PROTOCOLS)
+    assert {cell.protocol for cell in CELLS} == {*PROTOCOLS, ENGINE}
     assert {cell.dialect for cell in CELLS} == set(CALLERS.names())
     assert {cell.ability.name for cell in CELLS} == {ability.name for ability in ABILITIES}
 

@@ -63,4 +63,40 @@ def test_what_was_paused_for_another_reason_stays_so():
         loop.turn()
         assert not transport.reading
         connection.resume()
+        loop.turn()
         assert transport.reading
+
+
+def test_one_connection_reads_in_each_turn_however_many_are_flooded():
+    with HandLoop() as loop:
+        flooded = [answering(loop) for _ in range(30)]
+        for connection, _ in flooded:
+            connection.data_received(b"x" * LARGE_READ)
+        for turn in range(90):
+            loop.once()
+            reading = [(connection, transport) for connection, transport in flooded if transport.reading]
+            assert reading == [flooded[turn % 30]]
+            reading[0][0].data_received(b"x" * LARGE_READ)
+
+
+def test_callers_who_read_on_all_at_once_take_turns_too():
+    with HandLoop() as loop:
+        waiting = [answering(loop) for _ in range(3)]
+        for connection, _ in waiting:
+            connection.pause()
+        for connection, _ in waiting:
+            connection.resume()
+        for turn in range(3):
+            loop.once()
+            assert [transport.reading for _, transport in waiting] == [place <= turn for place in range(3)]
+
+
+def test_who_has_left_or_rests_for_another_reason_takes_no_turn():
+    with HandLoop() as loop:
+        gone, paused, last = (answering(loop) for _ in range(3))
+        for connection, _ in (gone, paused, last):
+            connection.data_received(b"x" * LARGE_READ)
+        gone[1].end()
+        paused[0].pause()
+        loop.once()
+        assert (paused[1].reading, last[1].reading) == (False, True)

@@ -8,8 +8,24 @@ from antiphon.core.types import Call, Frame, Headers, Usage
 from antiphon.execution.executor.incoming import Stream, Whole
 from antiphon.execution.executor.translation import StreamTranslation
 from antiphon.execution.providers import Provider
-from antiphon.execution.wire.chat_answer import Began, Counted, Ended, Event, Failed
+from antiphon.execution.wire.chat_answer import (
+    Began,
+    Counted,
+    Ended,
+    Event,
+    Failed,
+    RefusalDelta,
+    TextDelta,
+    ThinkingDelta,
+    ToolArguments,
+)
 from antiphon.execution.wire.said_errors import refused
+
+MAX_WORDS = 128 << 20
+"""Characters that a streamed answer may have, since some dialects tell all of it again at its end; no model writes so many."""
+PIECE = 50
+"""Characters that a piece counts for beside its own: what it takes in memory."""
+_WORDS = (TextDelta, RefusalDelta, ThinkingDelta, ToolArguments)
 
 
 class TranslatedWhole(Whole):
@@ -37,6 +53,7 @@ class TranslatedStream(Stream):
         self._begun = False
         self._ended = False
         self._failed: Failed | None = None
+        self._words = 0
         self._usage: Usage | None = None
 
     def _begin(self) -> None:
@@ -76,6 +93,10 @@ class TranslatedStream(Stream):
                 self._ended = True
             elif not isinstance(event, Began):
                 self._begun = True
+                if isinstance(event, _WORDS):
+                    self._words += len(event.text) + PIECE
+        if self._words > MAX_WORDS:
+            raise UpstreamBroken(f"the model's server sent an answer of more than {MAX_WORDS >> 20} Mi characters")
         return len(events)
 
 

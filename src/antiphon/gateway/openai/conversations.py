@@ -22,6 +22,7 @@ from antiphon.execution.wire.responses.errors import failed_event
 
 CONTINUED: Final = ("responses", "responses/input_tokens")
 """Endpoints at which a call may continue a response."""
+_OFF: Final = "the operator has turned the keeping of responses off"
 _ITEM = re.compile(r"\binput\[(\d+)\]")
 
 
@@ -72,13 +73,13 @@ class _Turn:
         call = self._call
         asked = self._asked = conversation.read_asked(call.body)
         if asked.store and self._store is None:
-            raise unsupported("store", "the operator has turned the keeping of responses off")
+            raise unsupported("store", _OFF)
         previous = asked.previous_response_id or ""
         self._named = conversation.references(asked, call.body)
         self._new = asked.items
         if ids.is_ours(previous):
             if self._store is None:
-                raise PreviousResponseNotFound(previous)
+                raise PreviousResponseNotFound(previous, _OFF)
             self._store.conversation(call.principal.name, previous, self._continue)
         elif self._named:
             self._continue(())

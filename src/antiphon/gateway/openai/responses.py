@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, unquote
 
 import msgspec
 
-from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, NotFound
+from antiphon.core.errors import NOT_KEPT, AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, NotFound
 from antiphon.core.response_store import ResponseStore, StoredResponse
 from antiphon.core.types import Principal
 from antiphon.execution.wire.responses import conversation
@@ -150,7 +150,7 @@ class _Call:
 
     def _not_found(self) -> NotFound:
         return NotFound(
-            f"response with id '{self._name[:200]}' not found: it was not kept here, or its time is over",
+            f"response with id '{self._name[:200]}' not found: {NOT_KEPT}",
             remedy="ask the server that keeps it, where its model's server speaks this dialect itself",
             param="response_id",
         )

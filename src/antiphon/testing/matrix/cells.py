@@ -9,7 +9,7 @@ import msgspec
 from antiphon.core.errors import AntiphonError
 from antiphon.core.types import Call
 from antiphon.execution.executor.translation import translated
-from antiphon.execution.providers import PROVIDERS, Provider, ProviderOptions, ProviderPlugin
+from antiphon.execution.providers import PROVIDERS, Provider, ProviderOptions, ProviderPlugin, _local
 from antiphon.execution.providers._vendor import Vendor
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.testing.matrix.abilities import ABILITIES, Ability
@@ -21,6 +21,8 @@ from antiphon.transport.deadlines import DeadlineWheel
 
 Fate = Literal["passed", "translated", "refused", "no words", "cannot answer"]
 MODEL: Final = "mock-model"
+ENGINE: Final = "engine"
+"""The built-in engine, which stands among the protocols though no row of configuration names it; its model is called so too."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -39,7 +41,7 @@ class Cell(msgspec.Struct, frozen=True):
 
 def is_preset(protocol: str) -> bool:
     """Whether a protocol is a vendor's name for OpenAI's dialect with that vendor's words."""
-    return isinstance(PROVIDERS.load(protocol), Vendor)
+    return protocol != ENGINE and isinstance(PROVIDERS.load(protocol), Vendor)
 
 
 def player_of(protocol: str) -> Player:
@@ -59,11 +61,12 @@ def cells() -> list[Cell]:
 
 
 def providers() -> dict[str, Provider]:
-    """A provider of each protocol, with all that the protocol gives; none is ever asked."""
+    """A provider of each protocol, with all that the protocol gives, and the engine's; none is ever asked."""
 
     async def connected() -> dict[str, Provider]:
         wheel = DeadlineWheel(asyncio.get_running_loop())
-        return {protocol: _connected(protocol, wheel) for protocol in PROVIDERS.names()}
+        found = {protocol: _connected(protocol, wheel) for protocol in PROVIDERS.names()} | {ENGINE: _engine(wheel)}
+        return {protocol: found[protocol] for protocol in sorted(found)}
 
     return asyncio.run(connected())
 
@@ -77,6 +80,11 @@ def _connected(protocol: str, wheel: DeadlineWheel) -> Provider:
     row = player_of(protocol).row("") if plugin.abilities.chat else {"url": "", "key": "sk-key"}
     options = ProviderOptions("server", Origin(), row["url"], row["key"].encode(), abilities=plugin.abilities)
     return plugin.connect(options, wheel)
+
+
+def _engine(wheel: DeadlineWheel) -> Provider:
+    plugin: ProviderPlugin = PROVIDERS.load("openai")
+    return plugin.connect(ProviderOptions(ENGINE, Origin(), "/v1", abilities=_local.ENGINE, local=True), wheel)
 
 
 def _of_dialect(dialect: str, providers: dict[str, Provider]) -> Iterator[Cell]:

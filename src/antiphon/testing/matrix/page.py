@@ -20,7 +20,8 @@ bytes to a scripted server and back, whole and streamed.
 - `·` servers of the protocol cannot say it, as far as their vendors document
 - empty: the dialect has no words for it
 
-What a server can do beyond or short of its protocol is said by the [capabilities](configuration.md) of its row."""
+The column `engine` is the built-in engine, which runs models on this machine. What another server can do beyond or short of its
+protocol is said by the [capabilities](configuration.md) of its row."""
 
 
 def page() -> str:

@@ -14,6 +14,7 @@ from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
 from antiphon.execution.wire import chat, reading, statuses
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic.answer_reader import STATUSES
+from antiphon.execution.wire.arguments import Arguments
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.execution.wire.signatures import at_thoughts, of_call
@@ -48,7 +49,7 @@ class AnswerWriter:
         self._block = -1
         self._open = ""
         self._call = -1
-        self._arguments: list[str] = []
+        self._arguments = Arguments()
         self._waiting: deque[Event] = deque()
         self._declined = False
         self._failed = False
@@ -88,11 +89,11 @@ class AnswerWriter:
     def _content(self, event: Event) -> list[bytes]:
         """The pieces for what belongs into a block; nothing where it must wait for the end of another."""
         other = not (isinstance(event, neutral.ToolArguments) and event.call == self._call)
-        if other and self._open == "tool_use" and (self._waiting or not is_object("".join(self._arguments))):
+        if other and self._open == "tool_use" and (self._waiting or not self._arguments.whole):
             self._waiting.append(event)
             return []
         pieces = self._write(event)
-        if self._waiting and is_object("".join(self._arguments)):
+        if self._waiting and self._arguments.whole:
             pieces += self._catch_up()
         return pieces
 
@@ -117,10 +118,10 @@ class AnswerWriter:
                 return [*self._opened("redacted_thinking", data=event.data), *self._close()]
             case neutral.ToolCallBegan():
                 pieces = self._signed(event.signature) + self._close() + self._opened("tool_use", id=event.id, name=event.name)
-                self._call, self._arguments = event.call, []
+                self._call, self._arguments = event.call, Arguments()
                 return pieces
             case neutral.ToolArguments() if event.call == self._call and event.text:
-                self._arguments.append(event.text)
+                self._arguments.add(event.text)
                 return [self._delta("input_json_delta", partial_json=event.text)]
         return []
 
@@ -162,16 +163,26 @@ class AnswerWriter:
         return [_named("content_block_stop", {"type": "content_block_stop", "index": self._block})]
 
     def _end(self) -> list[bytes]:
-        pieces: list[bytes] = []
-        while self._waiting:  # a call was never completed: what waits for it goes out as it is
-            mine = [event for event in self._waiting if isinstance(event, neutral.ToolArguments) and event.call == self._call]
-            event = mine[0] if mine else self._waiting[0]
-            self._waiting.remove(event)
-            pieces += self._write(event)
+        pieces = self._write_waiting()
         reason, stop = _stopped(self._finish, declined=self._declined)
         delta = {"stop_reason": reason, "stop_sequence": stop}
         last = {"type": "message_delta", "delta": delta, "usage": _usage(self._counted)}
         return [*pieces, *self._close(), _named("message_delta", last), _named("message_stop", {"type": "message_stop"})]
+
+    def _write_waiting(self) -> list[bytes]:
+        """What waits for a call that was never completed goes out as it is, the pieces of each call together."""
+        waiting, self._waiting = self._waiting, deque()
+        arguments: dict[int, list[neutral.ToolArguments]] = {}
+        for event in waiting:
+            if isinstance(event, neutral.ToolArguments):
+                arguments.setdefault(event.call, []).append(event)
+        pieces = [piece for event in arguments.get(self._call, ()) for piece in self._write(event)]
+        for event in waiting:
+            if not isinstance(event, neutral.ToolArguments):
+                pieces += self._write(event)
+            if isinstance(event, neutral.ToolCallBegan):
+                pieces += [piece for argument in arguments.get(event.call, ()) for piece in self._write(argument)]
+        return pieces
 
 
 def write_whole(events: Iterable[Event], model: str, request_id: str) -> tuple[int, bytes]:

@@ -14,6 +14,7 @@ import msgspec
 from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
 from antiphon.execution.wire import chat, reading, statuses
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.arguments import Arguments
 from antiphon.execution.wire.chat import ChatRequest
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.ollama.logprobs import from_openai
@@ -46,7 +47,7 @@ class AnswerWriter:
         self._request_id = request_id
         self._began = time.monotonic()
         self._head = _head(request.model, 0)
-        self._calls: dict[int, tuple[neutral.ToolCallBegan, list[str]]] = {}
+        self._calls: dict[int, tuple[neutral.ToolCallBegan, Arguments]] = {}
         """Those that were not told yet, by their numbers."""
         self._finish: neutral.Finished | None = None
         self._counted: neutral.Counted | None = None
@@ -83,9 +84,9 @@ class AnswerWriter:
                 self._tell_logprobs(event, told)
             case neutral.ToolCallBegan():
                 told += self._whole_calls(last=False)
-                self._calls[event.call] = (event, [])
+                self._calls[event.call] = (event, Arguments())
             case neutral.ToolArguments() if event.call in self._calls:
-                self._calls[event.call][1].append(event.text)
+                self._calls[event.call][1].add(event.text)
             case neutral.Finished():
                 self._finish = event
 
@@ -100,11 +101,10 @@ class AnswerWriter:
         """Lines for the calls that are complete; behind the ``last`` piece all must be that the answer was not cut off in."""
         told: list[dict[str, Any]] = []
         cut = self._finish is not None and self._finish.reason == "length"
-        for number, (began, texts) in list(self._calls.items()):
-            text = "".join(texts) or ("{}" if last else "")
-            if last or is_object(text):
+        for number, (began, arguments) in list(self._calls.items()):
+            if last or arguments.whole:
                 del self._calls[number]
-                call = _call(number, chat.ToolCall(began.id, began.name, text), cut=cut)
+                call = _call(number, chat.ToolCall(began.id, began.name, arguments.text or "{}"), cut=cut)
                 told += [self._line("", tool_calls=[call])] if call is not None else []
         return told
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.execution.wire.wrong_values import is_object
+from antiphon.execution.wire.arguments import Arguments
 
 
 class CallFunction(msgspec.Struct):
@@ -26,16 +26,12 @@ class CallPiece(msgspec.Struct):
 class ReadCall:
     """A call of a tool, as far as it was read."""
 
-    __slots__ = ("id", "name", "texts")
+    __slots__ = ("arguments", "id", "name")
 
     def __init__(self, identity: str) -> None:
         self.id = identity
         self.name = ""
-        self.texts: list[str] = []
-
-    @property
-    def complete(self) -> bool:
-        return is_object("".join(self.texts))
+        self.arguments = Arguments()
 
 
 class CallCounter:
@@ -71,4 +67,4 @@ class CallCounter:
     def _is_another(self, told: CallPiece, place: int) -> bool:
         """Whether a piece with a name, under an index that is taken, begins another call."""
         call = self.calls[place]
-        return bool(call.name) and (bool(told.id) or call.complete)
+        return bool(call.name) and (bool(told.id) or call.arguments.whole)

@@ -137,12 +137,12 @@ class ChoiceReader:
         if function.name and not began:
             call.name = function.name
         if text:
-            call.texts.append(text)
+            call.arguments.add(text)
         if not call.name:
             return []  # its name is still to come, and nobody can be told of a call without one
         if began:
             return [neutral.ToolArguments(self._index, place, text)] if text else []
-        texts = [neutral.ToolArguments(self._index, place, held) for held in call.texts]
+        texts = [neutral.ToolArguments(self._index, place, held) for held in call.arguments.texts]
         return [neutral.ToolCallBegan(self._index, place, call.id, call.name), *texts]
 
     def end(self) -> list[Event]:

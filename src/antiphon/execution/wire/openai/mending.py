@@ -117,7 +117,7 @@ class Mender:
             function["arguments"] = arguments = reading.encode(arguments).decode()
             changed = True
         if arguments:
-            known.texts.append(arguments)
+            known.arguments.add(arguments)
         if (number, place) not in self._told:
             self._told.add((number, place))
             changed = changed or identity != known.id

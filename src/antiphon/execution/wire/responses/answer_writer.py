@@ -10,12 +10,12 @@ from typing import Any
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.arguments import Arguments
 from antiphon.execution.wire.chat import ChatRequest
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.responses import ids, output, thoughts
 from antiphon.execution.wire.responses.output import Json, ResponseObject
 from antiphon.execution.wire.signatures import at_thoughts, of_call
-from antiphon.execution.wire.wrong_values import is_object
 
 
 class AnswerWriter:
@@ -205,7 +205,7 @@ class AnswerWriter:
             if not text.isspace():
                 raise UpstreamBroken(f"the model's server went on with the arguments of {call.began.name[:200]} after their end")
             return []
-        call.texts.append(text)
+        call.arguments.add(text)
         return [self._of_item("response.function_call_arguments.delta", call, delta=text)]
 
     # -- items
@@ -214,7 +214,7 @@ class AnswerWriter:
         """What begins an item, behind what ends those that nothing can be added to any more."""
         pieces = [] if self._began else self._begin(neutral.Began())
         for other in self._items:
-            if other.open and not (isinstance(other, _Call) and not is_object(other.arguments)):
+            if other.open and not (isinstance(other, _Call) and not other.arguments.whole):
                 pieces += self._close(other, "completed")
         self._items.append(item)
         added = self._event("response.output_item.added", output_index=item.index, item=item.whole("in_progress"))
@@ -228,9 +228,9 @@ class AnswerWriter:
             case _Thought():
                 pieces = self._close_thought(item)
             case _Call():
-                if not item.texts:
+                if not item.arguments.texts:
                     pieces = self._argue(item, "{}")
-                pieces.append(self._of_item("response.function_call_arguments.done", item, arguments=item.arguments))
+                pieces.append(self._of_item("response.function_call_arguments.done", item, arguments=item.arguments.text))
         item.open = False
         item.status = status
         return [*pieces, self._event("response.output_item.done", output_index=item.index, item=item.whole(status))]
@@ -315,14 +315,10 @@ class _Call(_Item):
     def __init__(self, identity: str, index: int, began: neutral.ToolCallBegan) -> None:
         super().__init__(identity, index)
         self.began = began
-        self.texts: list[str] = []
-
-    @property
-    def arguments(self) -> str:
-        return "".join(self.texts)
+        self.arguments = Arguments()
 
     def whole(self, status: str) -> Json:
-        return output.call_item(self.id, self.began, self.arguments, status)
+        return output.call_item(self.id, self.began, self.arguments.text, status)
 
 
 def write_whole(events: Iterable[Event], request: ChatRequest) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.core.errors import InternalError, InvalidRequest
+from antiphon.core.errors import NOT_KEPT, InternalError, InvalidRequest
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.reading import NULL, UNREADABLE
 from antiphon.execution.wire.responses import ids
@@ -104,7 +104,7 @@ def resolved(asked: Asked, named: Mapping[int, str], kept: Mapping[str, msgspec.
     for at, name in named.items():
         if name not in kept:
             raise InvalidRequest(
-                f"item with id '{name[:200]}' not found: it was not kept here, or its time is over",
+                f"item with id '{name[:200]}' not found: {NOT_KEPT}",
                 remedy="send the item itself",
                 param=f"input[{at}].id",
             )

@@ -12,17 +12,18 @@ _HEAD = {"id": "c1", "created": 1, "model": "mock-model"}
 
 
 class OpenAI:
-    """One whose paths begin with ``root``, and that is shown ``key`` in ``header``."""
+    """One whose paths begin with ``root``, that is shown ``key`` in ``header``, and calls its model ``model``."""
 
-    def __init__(self, root: str, header: str, key: str) -> None:
+    def __init__(self, root: str, header: str, key: str, model: str = "mock-model") -> None:
         self._root = root
         self._header = header
         self._key = key
+        self._model = model
 
     def row(self, url: str) -> dict[str, Any]:
         return {"url": url + self._root, "key": "sk-key"}
 
-    def whole(self, answer: Answer) -> Sequence[Step]:
+    def whole(self, answer: Answer) -> Sequence[Step] | None:
         message: dict[str, Any] = {"role": "assistant", "content": "".join(answer.texts) or None}
         if answer.thinking:
             message["reasoning_content"] = answer.thinking
@@ -35,7 +36,7 @@ class OpenAI:
         ]
         return [Body({**_HEAD, "object": "chat.completion", "choices": choices, "usage": _usage(answer)})]
 
-    def stream(self, answer: Answer) -> Sequence[Step]:
+    def stream(self, answer: Answer) -> Sequence[Step] | None:
         steps: list[Step] = [Header("content-type", "text/event-stream")]
         for index in range(answer.choices):
             steps.append(_chunk(index, {"role": "assistant", "content": ""}))
@@ -60,7 +61,7 @@ class OpenAI:
 
     def understood(self, body: dict[str, Any]) -> Ask:
         """What a body says."""
-        assert body["model"] == "mock-model"
+        assert body["model"] == self._model
         shape = body.get("response_format") or {}
         choice = body.get("tool_choice") or ""
         stop = body.get("stop") or ()
