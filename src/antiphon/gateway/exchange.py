@@ -21,6 +21,8 @@ _MAX_ID = 128
 _PREFIX = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
 _numbers = count(1)
+_OVER = Request("", b"", {}, b"")
+"""The request of a call that is over."""
 
 
 def new_id() -> str:
@@ -122,6 +124,7 @@ class Exchange:
 
     def fail(self, error: AntiphonError) -> None:
         """Tell the caller: as the whole response before the first byte, as an event behind it; sounds and the like are cut off."""
+        error.forget_origin()
         self.error = error
         if not self._started:
             self.status = errors.refuse(self.responder, error, self.id, self.dialect)
@@ -180,4 +183,8 @@ class Exchange:
             self._closed = True
             self.responder.listener = None
             self._on_close(self)
-            self.handle = None  # call and answer hold each other; let go, so that both are freed at once and not by the collector
+            # Call and answer hold each other. Let go, so that all of it is freed at once, whoever else still holds this.
+            self.handle = self.model = self.call = self._head = None
+            self.request = _OVER
+            self._body = []
+            self._last = b""

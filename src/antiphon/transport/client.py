@@ -456,9 +456,11 @@ class ClientPool:
         try:
             await self._dialer.dial(lambda: protocol, self.timeouts.connect)
         except UpstreamUnreachable as error:
+            connection._parser = None  # as in connection_lost, which this one never comes to
             exchange.fail(error)
             return
         except asyncio.CancelledError:
+            connection._parser = None
             exchange.fail(self._shut())
             raise
         if connection._transport is None:  # the server took the connection and closed it at once
