@@ -255,7 +255,7 @@ class _Connection(Timed):
             self._finish()  # a body that ends with its connection
             return
         self._exchange = None
-        stale = self._reused and not self._seen and self._pool.now() - self._sent_at < STALE_WINDOW
+        stale = self._reused and not self._seen and self._pool.wheel.now - self._sent_at < STALE_WINDOW
         if stale and not exchange.retried and exchange.receiver is not None:
             exchange.retried = True
             exchange.connection = None
