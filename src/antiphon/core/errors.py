@@ -83,6 +83,8 @@ class UnsupportedParameter(InvalidRequest):
     """A parameter is not supported by this model."""
 
     code = "unsupported_parameter"
+    also: tuple[str, ...] = ()
+    """Further fields of which the same is true."""
 
 
 class PreviousResponseNotFound(InvalidRequest):

@@ -18,6 +18,8 @@ _NOT_PASSED_ON = frozenset(
 )
 _FRAMED = frozenset((b"text/event-stream", b"application/x-ndjson"))
 _MAX_ID = 128
+_MAX_NAMES, _MAX_LINE = 100, 4000
+"""Fields that were left out, and their characters, that a header tells by their names."""
 _PREFIX = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
 _numbers = count(1)
@@ -36,6 +38,12 @@ def request_id(request: Request) -> str:
     if given and len(given) <= _MAX_ID and given.isascii() and given.decode().isprintable():
         return given.decode()
     return new_id()
+
+
+def _list(names: list[str]) -> str:
+    """Names in one line, the first of them where there are too many for a header."""
+    line = ", ".join(names[:_MAX_NAMES])
+    return f"{line[:_MAX_LINE]}, and more; {len(names)} in all" if len(names) > _MAX_NAMES or len(line) > _MAX_LINE else line
 
 
 class Exchange:
@@ -95,7 +103,7 @@ class Exchange:
         if trail:
             kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))
         if self.call is not None and self.call.dropped:
-            kept.append((b"x-antiphon-dropped", ", ".join(self.call.dropped).encode("ascii", "replace")))
+            kept.append((b"x-antiphon-dropped", _list(self.call.dropped).encode("ascii", "replace")))
         self._head = (status, tuple(kept))
         self.status = status
 

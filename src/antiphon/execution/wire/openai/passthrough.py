@@ -10,7 +10,7 @@ from msgspec import UNSET
 from antiphon.core.errors import InvalidRequest, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai.fields import Answer, Choice, Chunk, OddAnswer, RequestHead, UsageFields
-from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, decode_request, encode
+from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, check_size, decode_request, encode
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
@@ -21,6 +21,7 @@ _MODEL = re.compile(rb'"model"\s*:\s*')
 
 def parse_head(body: bytes) -> RequestHead:
     """Read a request's routing fields. Raises InvalidRequest naming the field at fault."""
+    check_size(body)
     head = decode_request(_decode_head, body)
     if head.api_base is not UNSET or head.base_url is not UNSET:
         raise address_refused("api_base" if head.api_base is not UNSET else "base_url")
