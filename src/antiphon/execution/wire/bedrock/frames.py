@@ -34,30 +34,27 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 class FrameSplitter:
     """Cuts what comes off the network into whole frames, however it was cut before."""
 
-    __slots__ = ("_rest", "_size", "_wanted")
+    __slots__ = ("_rest", "_wanted")
 
     def __init__(self) -> None:
-        self._rest: list[bytes] = []
-        self._size = 0
+        self._rest = bytearray()
         self._wanted = _LENGTH
 
     def feed(self, chunk: bytes) -> bytes:
         """The longest run of whole frames at hand; what is left waits for more. Raises UpstreamBroken for an impossible length."""
-        self._rest.append(chunk)
-        self._size += len(chunk)
-        if self._size < self._wanted:
+        self._rest += chunk
+        if len(self._rest) < self._wanted:
             return b""
-        data = b"".join(self._rest)
+        data = bytes(self._rest)
         end, length = _last_end(data)
-        self._rest = [data[end:]]
-        self._size = len(data) - end
+        self._rest = bytearray(data[end:])
         self._wanted = length
         return data[:end]
 
     def rest(self) -> bytes:
         """What is left once the stream has ended: a frame that was cut off, mostly nothing."""
-        rest = b"".join(self._rest)
-        self._rest, self._size, self._wanted = [], 0, _LENGTH
+        rest = bytes(self._rest)
+        self._rest, self._wanted = bytearray(), _LENGTH
         return rest
 
 
