@@ -11,6 +11,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -226,13 +227,11 @@ def test_refused_calls(bench: Bench, endpoint: str) -> None:
     assert bench.leaves_nothing("wrong key", lambda: bench.post(endpoint, request(endpoint, "openai"), key="ck-wrong")) == 401
     bench.play([Status(400), Body({"error": {"message": "m"}})])  # of texts that are none only their reader hears
     for what, body in REFUSED.items():
-        assert bench.leaves_nothing(what, lambda body=body: bench.post(endpoint, body(endpoint))) in (400, 404), what
+        assert bench.leaves_nothing(what, partial(bench.post, endpoint, body(endpoint))) in (400, 404), what
     if ENDPOINTS[endpoint].forms:
         broken = {"unknown model": FORM % (b"nobody", WORD.encode()), "cut off": (FORM % (b"able", WORD.encode()))[:-9]}
         for what, form in broken.items():
-            status = bench.leaves_nothing(
-                what, lambda form=form: bench.post(endpoint, form, kind="multipart/form-data; boundary=b")
-            )
+            status = bench.leaves_nothing(what, partial(bench.post, endpoint, form, kind="multipart/form-data; boundary=b"))
             assert status in (400, 404), what
 
 
@@ -265,7 +264,7 @@ def test_chats(bench: Bench, endpoint: str, protocol: str) -> None:
         ways = {"answered": player.stream(TOLD) if stream or protocol == "dashscope" else player.whole(TOLD), **failures(protocol)}
         for what, steps in ways.items():
 
-            def call(steps: Sequence[Any] = steps or (), body: bytes = body) -> int:
+            def call(steps: Any = steps or (), body: bytes = body) -> int:
                 bench.play(steps)
                 return bench.post(endpoint, body)
 
@@ -285,7 +284,7 @@ def test_servers_that_fall_silent(bench: Bench, endpoint: str, protocol: str) ->
     begun = (player_of(protocol).stream(TOLD) or ())[:3]
     for what, steps in {"at once": [Hang()], "in the middle": [*begun, Hang()]}.items():
 
-        def call(steps: Sequence[Any] = steps) -> int:
+        def call(steps: Any = steps) -> int:
             bench.play(steps)
             return bench.post(endpoint, request(endpoint, protocol, stream=True))
 
@@ -328,7 +327,7 @@ def test_chats_that_cannot_be_translated(bench: Bench, endpoint: str, protocol: 
 def test_servers_that_are_away_and_those_behind_them(bench: Bench, endpoint: str) -> None:
     for stream in (False, True):
         away = request(endpoint, "away", stream=stream)
-        assert bench.leaves_nothing("away", lambda away=away: bench.post(endpoint, away)) == 502
+        assert bench.leaves_nothing("away", partial(bench.post, endpoint, away)) == 502
 
         def fall_back(stream: bool = stream) -> int:
             player = player_of("anthropic")
@@ -361,12 +360,12 @@ def test_conversations(bench: Bench) -> None:
     first = ask()
     bench.leaves_nothing("continued", lambda: len(ask(previous_response_id=first)))
     for path in (f"/v1/responses/{first}", f"/v1/responses/{first}/input_items"):
-        assert bench.leaves_nothing(path, lambda path=path: asked_again("GET", path)) == 200
+        assert bench.leaves_nothing(path, partial(asked_again, "GET", path)) == 200
     assert bench.leaves_nothing("deleted", lambda: asked_again("DELETE", f"/v1/responses/{ask()}")) == 200
     for stream in (False, True):
         for what, steps in {"cut": [Cut()], "odd": [Body("<html>")], "late": [Delay(0.05), Cut()]}.items():
 
-            def native(steps: Sequence[Any] = steps, stream: bool = stream) -> int:
+            def native(steps: Any = steps, stream: bool = stream) -> int:
                 bench.play(steps)
                 return bench.post("responses", request("responses", "native", stream=stream))
 
@@ -382,7 +381,7 @@ def test_calls_that_are_no_chats(bench: Bench, endpoint: str) -> None:
     forms = ENDPOINTS[endpoint].forms
     for what, steps in ways.items():
 
-        def call(steps: Sequence[Any] = steps) -> int:
+        def call(steps: Any = steps) -> int:
             bench.play(steps)
             if forms:
                 return bench.post(endpoint, FORM % (b"able", WORD.encode()), kind="multipart/form-data; boundary=b")
