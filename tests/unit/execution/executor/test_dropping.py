@@ -1,7 +1,6 @@
 """Fields that are left out because the caller allowed it: however many there are, few attempts are made."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ TOOL = {"type": "function", "function": {"name": "f", "parameters": {}, "strict"
 
 
 @pytest.fixture
-def attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """One entry for each time that a field was left out and the request was written anew."""
     told: list[str] = []
     without = translation._without
