@@ -16,7 +16,6 @@ MAX_LINES = 50_000
 """Lines that one event may have, for each costs time."""
 
 _BLANK = re.compile(rb"(?>\r\n|\n|\r){2,}+")  # two ends of lines or more, CRLF being one: one boundary, however many there are
-_GAP = re.compile(r"\n{2,}")
 _FIELD = re.compile(r"^(data|event|id)(?::[ ]?(.*))?$", re.MULTILINE)
 
 
@@ -110,7 +109,7 @@ def parse(raw: bytes) -> list[Event]:
     text = raw.decode("utf-8", "replace")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for block in _GAP.split(text):
+    for block in text.split("\n\n"):
         if block.startswith("data: ") and "\n" not in block:
             events.append(Event(block[6:]))
             continue
