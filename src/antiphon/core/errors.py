@@ -68,6 +68,14 @@ class AntiphonError(Exception):
     def __str__(self) -> str:
         return f"{self.message}; {self.remedy}" if self.remedy else self.message
 
+    def forget_origin(self) -> None:
+        """Let go of where it was raised, and of what it was raised from.
+
+        Those frames hold the call. Where the call holds the error they would keep each other, with the body of the request, until
+        the collector comes by.
+        """
+        self.__traceback__ = self.__cause__ = self.__context__ = None
+
 
 class RequestError(AntiphonError):
     """The request cannot be served as it is."""
@@ -83,6 +91,8 @@ class UnsupportedParameter(InvalidRequest):
     """A parameter is not supported by this model."""
 
     code = "unsupported_parameter"
+    also: tuple[str, ...] = ()
+    """Further fields of which the same is true."""
 
 
 class PreviousResponseNotFound(InvalidRequest):

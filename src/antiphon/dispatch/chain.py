@@ -139,6 +139,7 @@ class _Run:
             self._handle = None
             self._sink.fail(error)
             return
+        error.forget_origin()
         self._error = error
         if not self._asking:
             self._handle = None

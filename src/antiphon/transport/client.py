@@ -255,7 +255,7 @@ class _Connection(Timed):
             self._finish()  # a body that ends with its connection
             return
         self._exchange = None
-        stale = self._reused and not self._seen and self._pool.now() - self._sent_at < STALE_WINDOW
+        stale = self._reused and not self._seen and self._pool.wheel.now - self._sent_at < STALE_WINDOW
         if stale and not exchange.retried and exchange.receiver is not None:
             exchange.retried = True
             exchange.connection = None
@@ -456,9 +456,11 @@ class ClientPool:
         try:
             await self._dialer.dial(lambda: protocol, self.timeouts.connect)
         except UpstreamUnreachable as error:
+            connection._parser = None  # as in connection_lost, which this one never comes to
             exchange.fail(error)
             return
         except asyncio.CancelledError:
+            connection._parser = None
             exchange.fail(self._shut())
             raise
         if connection._transport is None:  # the server took the connection and closed it at once

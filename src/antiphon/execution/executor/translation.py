@@ -168,12 +168,13 @@ def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -
         try:
             return encode(request)
         except UnsupportedParameter as error:
-            less = _without(request, error.param) if call.drops and error.param else None
+            others: tuple[str, ...] = _alike(request, error)
+            less = _without(request, error.param, others) if call.drops and error.param else None
             error = _called(error, request)
             if less is None or less == request:
                 raise error from None
             request = less
-            call.dropped.append(str(error.param))
+            call.dropped.extend((str(error.param), *others))
 
 
 def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParameter:
@@ -185,14 +186,21 @@ def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParamet
     return error
 
 
-def _without(request: Request, param: str) -> Request | None:
-    """The request without a field of its own; None where it cannot go without it, as without a part of a message."""
-    if (place := _STRICT.fullmatch(param)) is not None:
-        tools = list(msgspec.structs.asdict(request)["tools"])
-        tools[int(place[1])] = msgspec.structs.replace(tools[int(place[1])], strict=None)
-        return msgspec.structs.replace(request, tools=tuple(tools))
+def _alike(request: Request, error: UnsupportedParameter) -> tuple[str, ...]:
+    """Fields that go with the one that an error names: one at a time, thousands would take as many attempts."""
+    if error.param and _STRICT.fullmatch(error.param) and isinstance(request, ChatRequest):
+        strict = (f"tools[{at}].strict" for at, tool in enumerate(request.tools) if tool.strict)
+        return tuple(name for name in strict if name != error.param)
+    return error.also
+
+
+def _without(request: Request, param: str, others: Sequence[str] = ()) -> Request | None:
+    """The request without a field of its own and others; None where it cannot go without it, as without a part of a message."""
+    if _STRICT.fullmatch(param) is not None and isinstance(request, ChatRequest):
+        return msgspec.structs.replace(request, tools=tuple(msgspec.structs.replace(tool, strict=None) for tool in request.tools))
     if param in request.extra:
-        return msgspec.structs.replace(request, extra={name: raw for name, raw in request.extra.items() if name != param})
+        dropped = {param, *others}
+        return msgspec.structs.replace(request, extra={name: raw for name, raw in request.extra.items() if name not in dropped})
     field = _FIELDS.get(param, param)
     if field not in request.__struct_fields__ or field in _KEPT:
         return None
