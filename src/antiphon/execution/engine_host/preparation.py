@@ -15,7 +15,6 @@ from antiphon.execution.engine_host import sampling
 from antiphon.execution.engine_host.requests import (
     ChatRequest,
     CompletionRequest,
-    TokenizeRequest,
     decode_chat,
     decode_completion,
     decode_tokenize,

@@ -5,10 +5,10 @@ refusals would then tell that length for every longer text. So the length is tak
 loaded, and what a tokenizer still cuts off, whatever does it, is refused instead of counted.
 """
 
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from xml.etree import ElementTree as ET
 
 import numpy as np
 
@@ -64,16 +64,16 @@ def without_limit(network: str, weights: bytes) -> tuple[str, bytes]:
 
     The numbers come behind the other weights: where they stood, something else may read them too.
     """
-    root = ElementTree.fromstring(network)
+    root = ET.fromstring(network)  # noqa: S314 - of a model whose network and weights are trusted as much
     for constant in _lengths(root):
         size = _BYTES[constant.attrib["element_type"]]
         weights += bytes(-len(weights) % _ALIGNED)
         constant.attrib["offset"] = str(len(weights))
         weights += _NO_LENGTH.to_bytes(size, "little")
-    return ElementTree.tostring(root, "unicode"), weights
+    return ET.tostring(root, "unicode"), weights
 
 
-def _lengths(root: ElementTree.Element) -> Iterator[ElementTree.Element]:
+def _lengths(root: ET.Element) -> Iterator[ET.Element]:
     """The data of each constant that texts are cut by."""
     layers = {layer.attrib["id"]: layer for layer in root.iterfind("layers/layer")}
     seen = set()

@@ -71,7 +71,7 @@ class OpenVinoEngine:
         return self._stepper.failure
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of ``text``, all of them. Raises InvalidRequest where it is not Unicode (a lone surrogate), or cannot be read."""
+        """Token ids of ``text``. Raises InvalidRequest where it is not Unicode (a lone surrogate) or cannot be read to its end."""
         if not text.isascii():
             _make_sure_of_unicode(text)
         return self._tokenizer.encode(text)

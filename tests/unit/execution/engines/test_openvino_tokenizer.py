@@ -1,9 +1,8 @@
 """The greatest length that a converted tokenizer cuts at, taken out of its network."""
 
-import xml.etree.ElementTree as ElementTree
-
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ WEIGHTS = b"head" + (8192).to_bytes(4, "little") + b"x"
 
 
 def number(network: str, weights: bytes, layer: int) -> int:
-    data = ElementTree.fromstring(network).find(f"layers/layer[@id='{layer}']/data")
+    data = ET.fromstring(network).find(f"layers/layer[@id='{layer}']/data")
     assert data is not None
     start = int(data.attrib["offset"])
     return int.from_bytes(weights[start : start + int(data.attrib["size"])], "little")
