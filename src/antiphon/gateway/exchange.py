@@ -28,6 +28,8 @@ _NOT_PASSED_ON = frozenset(
 )
 _FRAMED = frozenset((b"text/event-stream", b"application/x-ndjson"))
 _MAX_ID = 128
+_MAX_DROPPED = 50
+"""Names that a header tells of what was left out."""
 _PREFIX = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
 _numbers = count(1)
@@ -44,6 +46,13 @@ def request_id(request: Request) -> str:
     if given and len(given) <= _MAX_ID and given.isascii() and given.decode().isprintable():
         return given.decode()
     return new_id()
+
+
+def _told(dropped: list[str]) -> bytes:
+    """What was left out, as a header of bounded length."""
+    more = len(dropped) - _MAX_DROPPED
+    shown = dropped if more <= 0 else [*dropped[:_MAX_DROPPED], f"and {more} more"]
+    return ", ".join(name[:_MAX_ID] for name in shown).encode("ascii", "replace")
 
 
 class Exchange:
@@ -103,7 +112,7 @@ class Exchange:
         if trail:
             kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))
         if self.call is not None and self.call.dropped:
-            kept.append((b"x-antiphon-dropped", ", ".join(self.call.dropped).encode("ascii", "replace")))
+            kept.append((b"x-antiphon-dropped", _told(self.call.dropped)))
         self._head = (status, tuple(kept))
         self.status = status
 

@@ -9,6 +9,7 @@ import msgspec
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call, Usage
 from antiphon.execution.providers import Provider
+from antiphon.execution.wire import speakers
 from antiphon.execution.wire.chat import ChatRequest
 from antiphon.execution.wire.chat_answer import Counted, Event, Failed
 from antiphon.execution.wire.dialect import (
@@ -35,6 +36,8 @@ _FIELDS: Final = {
     "text.format": "response_format",
     "include": "logprobs",
     "format": "response_format",
+    "repeat_penalty": "repetition_penalty",
+    "num_predict": "max_tokens",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
     "think": "reasoning",
@@ -170,10 +173,10 @@ def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -
         except UnsupportedParameter as error:
             less = _without(request, error.param) if call.drops and error.param else None
             error = _called(error, request)
-            if less is None or less == request:
+            if less is None or less[0] == request:
                 raise error from None
-            request = less
-            call.dropped.append(str(error.param))
+            request, dropped = less
+            call.dropped.extend(dropped or [str(error.param)])
 
 
 def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParameter:
@@ -185,8 +188,15 @@ def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParamet
     return error
 
 
-def _without(request: Request, param: str) -> Request | None:
-    """The request without a field of its own; None where it cannot go without it, as without a part of a message."""
+def _without(request: Any, param: str) -> tuple[Any, list[str]] | None:
+    """The request without a field, and what else went with it; None where it cannot go without, as without a part of a message."""
+    if isinstance(request, ChatRequest) and (less := speakers.without(request, param)) is not None:
+        return less
+    less_fields = _without_field(request, param)
+    return None if less_fields is None else (less_fields, [])
+
+
+def _without_field(request: Request, param: str) -> Request | None:
     if (place := _STRICT.fullmatch(param)) is not None:
         tools = list(msgspec.structs.asdict(request)["tools"])
         tools[int(place[1])] = msgspec.structs.replace(tools[int(place[1])], strict=None)
