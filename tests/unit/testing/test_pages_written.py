@@ -1,10 +1,10 @@
 """The commands that write pages of the documentation."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
+from antiphon.core.errors import ConfigError
 from antiphon.testing.fidelity import page as fidelity
 from antiphon.testing.matrix import page as matrix
 
@@ -19,15 +19,17 @@ def test_a_page_goes_into_the_file_that_is_named(command, monkeypatch, tmp_path:
     assert capsys.readouterr().out.startswith("# A page\n")
 
 
-def test_without_the_tools_for_tests_it_says_what_to_install_and_leaves_the_page_alone(monkeypatch, tmp_path: Path, capsys):
+@pytest.mark.parametrize("broken", [ModuleNotFoundError("no botocore", name="botocore"), ConfigError("bedrock needs botocore")])
+def test_without_the_tools_for_tests_it_says_what_to_install_and_leaves_the_page_alone(broken, monkeypatch, tmp_path: Path, capsys):
     old = tmp_path / "page.md"
     old.write_text("as it was")
-    for name in [name for name in sys.modules if name.startswith(("botocore", "antiphon.testing.matrix.players.bedrock"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "botocore", None)
-    monkeypatch.setattr(matrix, "page", lambda: __import__("botocore.session"))
+
+    def unmade() -> str:
+        raise broken
+
+    monkeypatch.setattr(matrix, "page", unmade)
     assert matrix.main([str(old)]) == 1
     said = capsys.readouterr()
     assert (said.out, said.err.count("\n")) == ("", 1)
-    assert 'install them with "make setup"' in said.err
+    assert '"make setup" installs' in said.err
     assert old.read_text() == "as it was"

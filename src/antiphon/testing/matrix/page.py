@@ -7,6 +7,7 @@ vendors' own libraries.
 import sys
 from pathlib import Path
 
+from antiphon.core.errors import ConfigError
 from antiphon.execution.providers import Provider
 from antiphon.execution.wire.anthropic import request_reader as anthropic
 from antiphon.execution.wire.endpoints import ENDPOINTS
@@ -121,8 +122,9 @@ def main(arguments: list[str]) -> int:
     """Write the page into the file that is named, or print it. A page that cannot be made leaves the file as it was."""
     try:
         made = page() + "\n"
-    except ModuleNotFoundError as error:
-        sys.stderr.write(f'error: "{error.name}" is missing, one of the tools for tests; install them with "make setup"\n')
+    except (ModuleNotFoundError, ConfigError) as error:
+        missing = error.message if isinstance(error, ConfigError) else f'"{error.name}" is missing'
+        sys.stderr.write(f'error: {missing}; "make setup" installs all that the page is made with\n')
         return 1
     if arguments:
         Path(arguments[0]).write_text(made)
