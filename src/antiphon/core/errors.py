@@ -9,6 +9,7 @@
     │   │   ├── PreviousResponseNotFound
     │   │   └── ContextOverflow
     │   ├── PayloadTooLarge
+    │   ├── UnsupportedEncoding
     │   ├── Unauthenticated
     │   ├── NotFound
     │   │   ├── ModelNotFound
@@ -116,6 +117,13 @@ class PayloadTooLarge(RequestError):
 
     code = "payload_too_large"
     usual_remedy = "send less in one request"
+
+
+class UnsupportedEncoding(RequestError):
+    """The request body is compressed."""
+
+    code = "unsupported_encoding"
+    usual_remedy = "send it as it is, without content-encoding"
 
 
 class Unauthenticated(RequestError):

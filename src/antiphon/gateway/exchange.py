@@ -14,7 +14,17 @@ from antiphon.transport.server import Request, Responder
 
 NO_USAGE = Usage()
 _NOT_PASSED_ON = frozenset(
-    (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
+    (
+        b"server",
+        b"date",
+        b"set-cookie",
+        b"request-id",
+        b"x-request-id",
+        b"content-encoding",
+        b"strict-transport-security",
+        b"alt-svc",
+        b"via",
+    )
 )
 _FRAMED = frozenset((b"text/event-stream", b"application/x-ndjson"))
 _MAX_ID = 128
@@ -98,7 +108,7 @@ class Exchange:
 
     def head(self, status: int, headers: Headers) -> None:
         kept = [field for field in headers if field[0] not in _NOT_PASSED_ON]
-        kept.append((b"x-request-id", self.id.encode("latin-1")))
+        kept += errors.id_headers(self.id, self.dialect)
         trail = self.call.trail if self.call is not None else ()
         if trail:
             kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import msgspec
 
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
+from antiphon.execution.wire.not_json import make_sure_of_utf8, not_json
 from antiphon.execution.wire.wrong_values import Decoded, WrongValue
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -59,7 +60,17 @@ def _times(mark: bytes, body: bytes) -> int:
 
 
 def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
-    """What ``decode`` makes of a request's body. Raises InvalidRequest, naming the field where it can be told."""
+    """What ``decode`` makes of a request's body, all of which is read. Raises InvalidRequest, naming the field where that is known.
+
+    Values that are taken over unread (``msgspec.Raw``) are UTF-8 then, and can be decoded later without a fault of that kind.
+    """
+    if not body.isascii():
+        make_sure_of_utf8(body)
+    return decode_head(decode, body)
+
+
+def decode_head(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
+    """The same of a body that goes on as it came, and of which no more is read than ``decode`` does."""
     try:
         return decode(body)
     except msgspec.ValidationError as error:
@@ -67,7 +78,7 @@ def decode_request(decode: Callable[[bytes], Decoded], body: bytes) -> Decoded:
     except RecursionError as error:
         raise InvalidRequest("the request body is nested too deeply", remedy="send at most some hundred levels") from error
     except UNREADABLE as error:
-        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send a JSON object") from error
+        raise not_json(body, error) from error
 
 
 def decode_answer(decode: Callable[[bytes], Decoded], body: bytes, endpoint: str) -> Decoded:
