@@ -1,11 +1,14 @@
 """Lets a model call a function, as often as it wants to, and answer with what came of it.
 
-The model has to be one that calls tools: the server refuses the question by name where it does not.
+The model has to be one that calls tools: the server refuses the question by name where it does not, as for the model that comes
+with the quickstart. Name another: ``python tools.py MODEL``.
 """
+
+import sys
 
 import msgspec
 
-from antiphon_client import Client, MessageParam, function_tool
+from antiphon_client import APIError, Client, MessageParam, function_tool
 
 
 class Weather(msgspec.Struct):
@@ -20,7 +23,7 @@ class Weather(msgspec.Struct):
 def main() -> None:
     messages: list[MessageParam] = [{"role": "user", "content": "Do I need an umbrella in Cologne?"}]
     with Client() as client:
-        model = next(model.id for model in client.models.list() if model.kind == "chat")
+        model = sys.argv[1] if sys.argv[1:] else next(model.id for model in client.models.list() if model.kind == "chat")
         while True:
             answer = client.chat.create(model=model, messages=messages, tools=[function_tool(Weather)])
             messages.append(answer.message)
@@ -34,4 +37,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except APIError as error:
+        sys.exit(f"{error.message}\nwhat to do: {error.remedy}")

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from typing import Unpack
-from urllib.parse import quote
 
 from antiphon_client.answers import Answer, reader
 from antiphon_client.options import CallOptions, Options
 from antiphon_client.params import take
 from antiphon_client.resources import AsyncResource, Resource
 from antiphon_client.transport.ask import Ask
+from antiphon_client.transport.body import in_path
 
 
 class Model(Answer, frozen=True, kw_only=True, dict=True):
@@ -68,4 +68,4 @@ def _all(options: Options) -> Ask[ModelList]:
 def _one(model: str, options: Options) -> Ask[Model]:
     if not model:
         raise TypeError("the argument 'model' is empty")
-    return Ask(path=f"/v1/models/{quote(model)}", decode=reader(Model), options=options)
+    return Ask(path=f"/v1/models/{in_path(model)}", decode=reader(Model), options=options)

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Required, Unpack
-from urllib.parse import quote
 
 from antiphon_client.answers import Answer, ApiObject, reader
 from antiphon_client.errors import APIConnectionError, Details
@@ -11,6 +10,7 @@ from antiphon_client.params import Params, take
 from antiphon_client.resources import AsyncResource, Resource
 from antiphon_client.transport.ask import Ask, ResponseInfo
 from antiphon_client.transport.async_sender import AsyncSender
+from antiphon_client.transport.body import in_path
 from antiphon_client.transport.events import Event
 from antiphon_client.transport.said_errors import SaidError
 from antiphon_client.transport.sender import Sender
@@ -276,4 +276,4 @@ def _deleted(response_id: str, options: Options) -> Ask[DeletedResponse]:
 def _path(response_id: str) -> str:
     if not response_id:
         raise TypeError("the argument 'response_id' is empty")
-    return f"/v1/responses/{quote(response_id, safe='')}"
+    return f"/v1/responses/{in_path(response_id)}"

@@ -57,7 +57,7 @@ class Product:
             "server": {"port": 0, "grace": 3},
             "models": [{"name": MODEL, "source": f"file:{model}", "temperature": 0.2, "max_tokens": 64, "threads": 2}],
             "providers": [{"name": "mock", "url": upstream.url, "models": ["mock-model"]}],
-            "aliases": {"either": [MODEL, "mock-model"]},
+            "aliases": {"either": [MODEL, "mock-model"], "smollm2-135m-instruct": [MODEL]},
             "cache_dir": cache,
             "data_dir": str(folder / "data"),
         }
@@ -390,3 +390,20 @@ def answers(product: Product, refusals: list[str]) -> bool:
     except openai.APIStatusError as error:
         refusals.append(str(error))
         return False
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "python-client.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+ELSEWHERE = ("llama-3.3-70b-versatile", "rerank-v3.5")
+"""Models of the page that the quickstart's server does not have, as the page says."""
+
+
+def test_the_page_about_the_python_client_runs_on_the_server_of_the_quickstart(
+    product: Product, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ANTIPHON_BASE_URL", product.url)
+    ours = [block for block in BLOCKS if not any(model in block for model in ELSEWHERE)]
+    assert len(ours) == len(BLOCKS) - len(ELSEWHERE)
+    for block in ours:
+        exec(compile(block, PAGE.name, "exec"), {"__name__": "page"})
+    assert "is not in the catalogue" not in capsys.readouterr().out

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.bootstrap.cycles import CycleWatch
 from antiphon.bootstrap.data_plane import DataPlane
 from antiphon.bootstrap.kept_responses import KeptResponses
 from antiphon.bootstrap.process import Child, Update, run, socket_path
@@ -53,6 +54,7 @@ async def main(child: Child) -> None:
     await worker.listen(child.spec.name, child.spec.listen_fds)
     gc.freeze()
     gc.set_threshold(GC_THRESHOLD)
+    worker.watch_cycles()
     child.ready(worker.take, worker.hold)
     await child.stopping.wait()
     await worker.end()
@@ -138,6 +140,10 @@ class Worker:
         self._share(settings)
         old, self._plane = self._plane, plane
         self._retired[old] = asyncio.create_task(self._retire(old))
+
+    def watch_cycles(self) -> None:
+        """Bound what cycles may hold, should a call leave one."""
+        CycleWatch(self._wheel)  # which the wheel keeps
 
     async def end(self) -> None:
         """Let running calls finish within the grace, and what is told of them arrive."""

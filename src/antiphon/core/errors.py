@@ -9,6 +9,7 @@
     │   │   ├── PreviousResponseNotFound
     │   │   └── ContextOverflow
     │   ├── PayloadTooLarge
+    │   ├── UnsupportedEncoding
     │   ├── Unauthenticated
     │   ├── NotFound
     │   │   ├── ModelNotFound
@@ -70,6 +71,14 @@ class AntiphonError(Exception):
     def __str__(self) -> str:
         return f"{self.message}; {self.remedy}" if self.remedy else self.message
 
+    def forget_origin(self) -> None:
+        """Let go of where it was raised, and of what it was raised from.
+
+        Those frames hold the call. Where the call holds the error they would keep each other, with the body of the request, until
+        the collector comes by.
+        """
+        self.__traceback__ = self.__cause__ = self.__context__ = None
+
 
 class RequestError(AntiphonError):
     """The request cannot be served as it is."""
@@ -85,6 +94,8 @@ class UnsupportedParameter(InvalidRequest):
     """A parameter is not supported by this model."""
 
     code = "unsupported_parameter"
+    also: tuple[str, ...] = ()
+    """Further fields of which the same is true."""
 
 
 class PreviousResponseNotFound(InvalidRequest):
@@ -108,6 +119,13 @@ class PayloadTooLarge(RequestError):
 
     code = "payload_too_large"
     usual_remedy = "send less in one request"
+
+
+class UnsupportedEncoding(RequestError):
+    """The request body is compressed."""
+
+    code = "unsupported_encoding"
+    usual_remedy = "send it as it is, without content-encoding"
 
 
 class Unauthenticated(RequestError):

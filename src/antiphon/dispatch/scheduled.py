@@ -99,8 +99,9 @@ class _Run:
 
     def refuse(self, decision: Refuse) -> None:
         if not self._over:
-            self._over = True
-            self._sink.fail(self._error if decision.reason == "failed" and self._error is not None else refusal(decision))
+            error = self._error if decision.reason == "failed" and self._error is not None else refusal(decision)
+            self._close()
+            self._sink.fail(error)
 
     # -- asker of the replicas
 
@@ -115,7 +116,7 @@ class _Run:
     def ended(self, attempt: Attempt, usage: Usage | None) -> None:
         if self._over:
             return
-        self._over = True
+        self._close()
         self._desk.finished(self._job.id, attempt.number, usage.completion_tokens if usage is not None else 0)
         self._sink.end(usage)
 
@@ -123,10 +124,11 @@ class _Run:
         if self._over:
             return
         self._attempts.pop(attempt.number, None)
+        error.forget_origin()
         self._error = error
         committed = attempt is self._chosen
         if committed:
-            self._over = True
+            self._close()
         self._desk.failed(
             self._job.id,
             attempt.number,
@@ -137,6 +139,13 @@ class _Run:
         )
         if committed:
             self._sink.fail(error)
+
+    def _close(self) -> None:
+        """It is over. What was asked holds this run, and this run it: let go."""
+        self._over = True
+        self._attempts.clear()
+        self._chosen = None
+        self._error = None
 
     def _explained(self, attempt: Attempt) -> str:
         """Why this replica, for whoever asks."""
@@ -158,8 +167,9 @@ class _Run:
         del reason
         if not self._over:
             self._desk.gone(self._job.id)
-            self._over = True
-            for attempt in self._attempts.values():
+            attempts = list(self._attempts.values())
+            self._close()
+            for attempt in attempts:
                 attempt.cancel("the caller left")
 
     def pause(self) -> None:

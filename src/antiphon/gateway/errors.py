@@ -24,9 +24,16 @@ def body_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> t
     return (status, error.body) if caller.words_error(error.body) else caller.render_refused(error, request_id)
 
 
-def headers_of(error: AntiphonError, request_id: str) -> Headers:
+def id_headers(request_id: str, dialect: str) -> Headers:
+    """The id of a request, wherever the clients of a dialect look for it."""
+    identity = request_id.encode("latin-1", "replace")
+    own = CALLERS[dialect].id_header
+    return ((b"x-request-id", identity), (own, identity)) if own else ((b"x-request-id", identity),)
+
+
+def headers_of(error: AntiphonError, request_id: str, dialect: str = "openai") -> Headers:
     """Headers of an error's response; ``retry-after`` in whole seconds (RFC 9110, section 10.2.3)."""
-    headers: Headers = (_JSON, (b"x-request-id", request_id.encode("latin-1", "replace")))
+    headers: Headers = (_JSON, *id_headers(request_id, dialect))
     if error.retry_after is not None:
         headers = (*headers, (b"retry-after", b"%d" % math.ceil(min(error.retry_after, 86400.0))))
     return headers
@@ -35,7 +42,7 @@ def headers_of(error: AntiphonError, request_id: str) -> Headers:
 def refuse(responder: Responder, error: AntiphonError, request_id: str, dialect: str = "openai") -> int:
     """Answer with an error, and say which status it was."""
     status, body = body_of(error, request_id, dialect)
-    responder.send(status, headers_of(error, request_id), body)
+    responder.send(status, headers_of(error, request_id, dialect), body)
     return status
 
 

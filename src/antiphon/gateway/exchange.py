@@ -14,13 +14,27 @@ from antiphon.transport.server import Request, Responder
 
 NO_USAGE = Usage()
 _NOT_PASSED_ON = frozenset(
-    (b"server", b"date", b"set-cookie", b"x-request-id", b"content-encoding", b"strict-transport-security", b"alt-svc", b"via")
+    (
+        b"server",
+        b"date",
+        b"set-cookie",
+        b"request-id",
+        b"x-request-id",
+        b"content-encoding",
+        b"strict-transport-security",
+        b"alt-svc",
+        b"via",
+    )
 )
 _FRAMED = frozenset((b"text/event-stream", b"application/x-ndjson"))
 _MAX_ID = 128
+_MAX_NAMES, _MAX_LINE = 100, 4000
+"""Fields that were left out, and their characters, that a header tells by their names."""
 _PREFIX = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
 _numbers = count(1)
+_OVER = Request("", b"", {}, b"")
+"""The request of a call that is over."""
 
 
 def new_id() -> str:
@@ -34,6 +48,12 @@ def request_id(request: Request) -> str:
     if given and len(given) <= _MAX_ID and given.isascii() and given.decode().isprintable():
         return given.decode()
     return new_id()
+
+
+def _list(names: list[str]) -> str:
+    """Names in one line, the first of them where there are too many for a header."""
+    line = ", ".join(names[:_MAX_NAMES])
+    return f"{line[:_MAX_LINE]}, and more; {len(names)} in all" if len(names) > _MAX_NAMES or len(line) > _MAX_LINE else line
 
 
 class Exchange:
@@ -88,12 +108,12 @@ class Exchange:
 
     def head(self, status: int, headers: Headers) -> None:
         kept = [field for field in headers if field[0] not in _NOT_PASSED_ON]
-        kept.append((b"x-request-id", self.id.encode("latin-1")))
+        kept += errors.id_headers(self.id, self.dialect)
         trail = self.call.trail if self.call is not None else ()
         if trail:
             kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))
         if self.call is not None and self.call.dropped:
-            kept.append((b"x-antiphon-dropped", ", ".join(self.call.dropped).encode("ascii", "replace")))
+            kept.append((b"x-antiphon-dropped", _list(self.call.dropped).encode("ascii", "replace")))
         self._head = (status, tuple(kept))
         self.status = status
 
@@ -122,6 +142,7 @@ class Exchange:
 
     def fail(self, error: AntiphonError) -> None:
         """Tell the caller: as the whole response before the first byte, as an event behind it; sounds and the like are cut off."""
+        error.forget_origin()
         self.error = error
         if not self._started:
             self.status = errors.refuse(self.responder, error, self.id, self.dialect)
@@ -180,4 +201,8 @@ class Exchange:
             self._closed = True
             self.responder.listener = None
             self._on_close(self)
-            self.handle = None  # call and answer hold each other; let go, so that both are freed at once and not by the collector
+            # Call and answer hold each other. Let go, so that all of it is freed at once, whoever else still holds this.
+            self.handle = self.model = self.call = self._head = None
+            self.request = _OVER
+            self._body = []
+            self._last = b""

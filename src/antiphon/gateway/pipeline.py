@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from antiphon.core.errors import AntiphonError, Draining, InternalError
+from antiphon.core.errors import AntiphonError, Draining, InternalError, UnsupportedEncoding
 from antiphon.core.events import CallFinished
 from antiphon.core.ports import Model, Observer
 from antiphon.core.types import NO_WISHES, Call, Wishes
@@ -105,6 +105,10 @@ def shown_key(request: Request) -> bytes:
 def parse(exchange: Exchange) -> None:
     """Stage 2."""
     body = exchange.request.body
+    encoding = exchange.request.header(b"content-encoding").strip().lower()
+    if encoding not in (b"", b"identity"):
+        name = encoding[:40].decode("latin-1")
+        raise UnsupportedEncoding(f"the request body has the content-encoding {name}; bodies are not decompressed here")
     endpoint = ENDPOINTS[exchange.endpoint]
     if endpoint.forms and is_form(content_type := exchange.request.header(b"content-type")):
         exchange.call = _form_call(exchange, read_form(body, content_type), content_type)

@@ -6,6 +6,9 @@ import math
 TICK = 0.1
 """Seconds between two looks at the clock; a time-out fires at most this much early, or twice as much late."""
 
+MOST = 2 * TICK
+"""Seconds that count between two looks, at most. A loop that was held up for longer has not read what came meanwhile."""
+
 
 class Timed:
     """Something with a deadline. ``expired`` is called once the deadline has passed."""
@@ -25,6 +28,8 @@ class DeadlineWheel:
 
     Putting a deadline off costs nothing: an item stays in its bucket and moves on when the bucket comes up. So a connection that
     serves a thousand calls a second is touched once per time-out, not once per call.
+
+    Its time stands still while the loop is held up: nobody is silent because we did not listen.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -32,13 +37,13 @@ class DeadlineWheel:
         self._buckets: dict[int, list[Timed]] = {}
         self._next = 0
         self._running = False
-        self.now = loop.time()
-        """Seconds on the loop's clock, at most ``TICK`` old while the wheel turns: reading it would cost more than all else."""
+        self._looked = self.now = loop.time()
+        """Seconds on the wheel's clock, at most ``TICK`` old while it turns: reading the loop's would cost more than all else."""
 
     def set(self, item: Timed, seconds: float) -> None:
         """Let ``item`` expire in ``seconds`` from now; ``math.inf`` takes its deadline away."""
         if not self._running:
-            self.now = self._loop.time()
+            self._looked = self.now = self._loop.time()
         item.deadline = deadline = self.now + seconds
         if deadline < item._due:
             self._put(item, deadline)
@@ -54,7 +59,8 @@ class DeadlineWheel:
         self._next = min(self._next, slot)
 
     def _tick(self) -> None:
-        self.now = now = self._loop.time()
+        looked, self._looked = self._looked, self._loop.time()
+        self.now = now = self.now + min(self._looked - looked, MOST)
         last = int(now / TICK)
         while self._next <= last:
             for item in self._buckets.pop(self._next, ()):

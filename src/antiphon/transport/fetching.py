@@ -50,3 +50,4 @@ async def fetch(pool: ClientPool, method: str, path: str, headers: Headers = (),
     finally:
         if not future.done() or future.cancelled():
             exchange.cancel()
+        del exchange, future  # an error that the future holds has this frame in its trace

@@ -1,11 +1,14 @@
 """Lines of JSON (NDJSON): cut a byte stream into whole lines, and write one. Lines end in LF; a CR before it does not count."""
 
+import re
 from collections.abc import Iterator
 
 from antiphon.core.errors import UpstreamBroken
 
 MAX_LINE = 32 << 20
 """Bytes that one line may have; more is refused, so that a stream without line ends cannot fill the memory."""
+
+_LINE = re.compile(rb"[^\n]++(?:\n[\r\n]*+)?+|\n[\r\n]*+")
 
 
 class LineSplitter:
@@ -25,8 +28,7 @@ class LineSplitter:
         if not end:
             self._keep(data)
             return b""
-        whole = b"".join((self._rest, data[:end])) if self._rest else data[:end]
-        self._rest.clear()
+        whole = self.rest() + data[:end] if self._rest else data[:end]
         if end < len(data):
             self._keep(data[end:])
         return whole
@@ -39,17 +41,14 @@ class LineSplitter:
     def rest(self) -> bytes:
         """What is left once the stream has ended: a line whose end never came, mostly nothing."""
         rest = bytes(self._rest)
-        self._rest.clear()
+        self._rest = bytearray()
         return rest
 
 
 def split(raw: bytes) -> Iterator[bytes]:
-    """The single lines of ``raw`` one by one, byte for byte, each with its end."""
-    start = 0
-    while start < len(raw):
-        end = raw.find(b"\n", start) + 1 or len(raw)
-        yield raw[start:end]
-        start = end
+    """The single lines of ``raw`` one by one, byte for byte, each with its end and the empty lines behind it."""
+    for line in _LINE.finditer(raw):
+        yield line[0]
 
 
 def encode(data: bytes) -> bytes:

@@ -12,7 +12,11 @@ from antiphon.core.errors import UpstreamBroken
 MAX_EVENT = 32 << 20
 """Bytes that one event may have; more is refused, so that a stream without line ends cannot fill the memory."""
 
-_BOUNDARY = re.compile(rb"\n\n|\n\r\n?|\r\r\n?|\r\n\n|\r\n\r\n?")  # two ends of lines, CRLF being one
+MAX_LINES = 50_000
+"""Lines that one event may have, for each costs time."""
+
+_BLANK = re.compile(rb"(?>\r\n|\n|\r){2,}+")  # two ends of lines or more, CRLF being one: one boundary, however many there are
+_FIELD = re.compile(r"^(data|event|id)(?::[ ]?(.*))?$", re.MULTILINE)
 
 
 class Event(NamedTuple):
@@ -26,107 +30,102 @@ class Event(NamedTuple):
 class EventSplitter:
     """Cuts what comes off the network into whole events, however it was cut before."""
 
-    __slots__ = ("_rest",)
+    __slots__ = ("_lines", "_rest", "_tail")
 
     def __init__(self) -> None:
         self._rest = bytearray()
+        self._tail = b""  # the end of it
+        self._lines = 0
 
     def feed(self, data: bytes) -> bytes:
         """The longest run of whole events at hand, byte for byte, or ``b""``; what is left waits for more.
 
-        Raises UpstreamBroken when one event grows beyond ``MAX_EVENT``.
+        Raises UpstreamBroken when one event grows beyond ``MAX_EVENT`` or ``MAX_LINES``.
         """
         if self._rest:
             return self._feed_behind_rest(data)
         if data.endswith(b"\n\n"):
             return data
-        end = _last_boundary(data, 0)
+        end = _last_boundary(data)
         if end < len(data):
             self._keep(data[end:] if end else data)
         return data[:end]
 
     def _feed_behind_rest(self, data: bytes) -> bytes:
         # Only the seam and the new bytes are searched, so that one huge event in small pieces costs linear time.
-        tail = bytes(self._rest[-3:])
-        end = _last_boundary(tail + data, 0) - len(tail)
+        tail = self._tail
+        end = _last_boundary(tail + data) - len(tail)
         if end <= 0:
             self._keep(data)
             return b""
-        whole = b"".join((self._rest, data[:end]))
-        self._rest.clear()
+        whole = self.rest() + data[:end]
         if end < len(data):
             self._keep(data[end:])
         return whole
 
     def _keep(self, data: bytes) -> None:
         self._rest += data
+        self._tail = data[-3:] if len(data) >= 3 else (self._tail + data)[-3:]
+        self._lines += data.count(b"\n") + data.count(b"\r")
         if len(self._rest) > MAX_EVENT:
             raise UpstreamBroken(f"the model's server sent an event of more than {MAX_EVENT >> 20} MiB")
+        if self._lines > MAX_LINES:
+            raise UpstreamBroken(f"the model's server sent an event of more than {MAX_LINES} lines")
 
     def rest(self) -> bytes:
         """What is left once the stream has ended: an event whose empty line never came, mostly nothing."""
         rest = bytes(self._rest)
-        self._rest.clear()
+        self._rest = bytearray()
+        self._tail = b""
+        self._lines = 0
         return rest
 
 
-def _last_boundary(data: bytes, start: int) -> int:
+def _last_boundary(data: bytes) -> int:
     """Index behind the last empty line of ``data``, 0 where there is none."""
-    end = data.rfind(b"\n\n", start) + 2
-    end = 0 if end == 1 else end
+    last = data.rfind(b"\n\n")
     if b"\r" in data:
-        for match in _BOUNDARY.finditer(data, max(0, end - 4)):
-            # A lone "\r\r" at the very end may be the first half of "\r\r\n"; the reader does not mind the LF that follows.
-            end = max(end, match.end())
-    return end
+        # A lone "\r\r" at the very end may be the first half of "\r\r\n"; the reader does not mind the LF that follows.
+        last = max(last, data.rfind(b"\n\r"), data.rfind(b"\r\r"))
+    if last < 0:
+        return 0
+    end = last + 2
+    return end + 1 if data[end - 1 : end + 1] == b"\r\n" else end
 
 
 def split(raw: bytes) -> Iterator[bytes]:
-    """The single events of ``raw`` one by one, byte for byte."""
+    """The single events of ``raw`` one by one, byte for byte, each with the empty lines behind it."""
     start = 0
-    for end in _ends(raw):
-        yield raw[start:end]
-        start = end
+    for boundary in _BLANK.finditer(raw):
+        yield raw[start : boundary.end()]
+        start = boundary.end()
     if start < len(raw):
         yield raw[start:]
-
-
-def _ends(raw: bytes) -> Iterator[int]:
-    """Index behind each empty line."""
-    if b"\r" in raw:
-        for boundary in _BOUNDARY.finditer(raw):
-            yield boundary.end()
-        return
-    end = raw.find(b"\n\n")
-    while end >= 0:
-        yield end + 2
-        end = raw.find(b"\n\n", end + 2)
 
 
 def parse(raw: bytes) -> list[Event]:
     """The events in ``raw``, which holds whole events. Comments are left out; invalid UTF-8 becomes U+FFFD."""
     events: list[Event] = []
-    data: list[str] = []
-    name = identity = ""
     text = raw.decode("utf-8", "replace")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for line in text.split("\n"):
-        if not line:
-            if data:
-                events.append(Event("\n".join(data), name, identity))
-            data, name, identity = [], "", ""
+    for block in text.split("\n\n"):
+        if block.startswith("data: ") and "\n" not in block:
+            events.append(Event(block[6:]))
             continue
-        field, _, value = line.partition(":")
-        value = value.removeprefix(" ")
-        if field == "data":
-            data.append(value)
-        elif field == "event":
-            name = value
-        elif field == "id":
-            identity = value
-    if data:
-        events.append(Event("\n".join(data), name, identity))
+        if "data" not in block:
+            continue
+        data: list[str] = []
+        name = identity = ""
+        for field, value in _FIELD.findall(block):
+            if field == "data":
+                data.append(value)
+            elif field == "event":
+                name = value
+            else:
+                identity = value
+        if data:
+            events.append(Event("\n".join(data), name, identity))
     return events
 
 

@@ -12,7 +12,7 @@ from antiphon_client.address import Secret
 from antiphon_client.errors import APIError
 from antiphon_client.network import Route
 from antiphon_client.transport.ask import Answer, Ask
-from antiphon_client.transport.attempts import LAST_BYTES, NETWORK_ERRORS, Attempts
+from antiphon_client.transport.attempts import LAST_BYTES, NETWORK_ERRORS, Attempts, client_closed
 from antiphon_client.transport.said_errors import MAX_BODY
 
 
@@ -70,6 +70,7 @@ class AsyncSender:
     def __init__(self, route: Route, key: Secret) -> None:
         self._route = route
         self._key = key
+        self._closed = False
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=route.tls,
             proxy=route.proxy,
@@ -97,10 +98,13 @@ class AsyncSender:
                 await anyio.sleep(attempts.pause_after(error))
 
     async def aclose(self) -> None:
-        """Close all connections."""
+        """Close all connections; no call is made from then on."""
+        self._closed = True
         await self._pool.aclose()
 
     async def _attempt(self, attempts: Attempts) -> AsyncResponse:
+        if self._closed:
+            raise client_closed()
         request = attempts.request()
         with _explained(attempts), anyio.fail_after(attempts.left):
             raw = await self._pool.handle_async_request(request)

@@ -23,6 +23,7 @@ from antiphon_client.errors import (
     APIError,
     APITimeoutError,
     CannotConnectError,
+    ConfigurationError,
     DeadlineExceededError,
     Details,
     of_status,
@@ -30,6 +31,7 @@ from antiphon_client.errors import (
 from antiphon_client.network import Route
 from antiphon_client.options import LONGEST
 from antiphon_client.transport.ask import Ask, ResponseInfo
+from antiphon_client.transport.body import encoded
 from antiphon_client.transport.patience import Patience
 from antiphon_client.transport.retries import asked_pause, pause, worth_retrying
 from antiphon_client.transport.said_errors import SaidError
@@ -53,6 +55,11 @@ _CREDENTIALS = ("authorization", "x-api-key", "proxy-authorization")
 logger = logging.getLogger("antiphon_client")
 
 
+def client_closed() -> ConfigurationError:
+    """The error for a call with a client that was closed."""
+    return ConfigurationError("this client is closed", Details(attempts=0, remedy="make another, or close it after its last call"))
+
+
 class Attempts:
     """The attempts of one call. The deadline runs from here."""
 
@@ -71,7 +78,7 @@ class Attempts:
         self._url = httpcore2.URL(
             scheme=route.address.scheme, host=route.address.host, port=route.address.port, target=route.address.root + ask.path
         )
-        self._body = None if ask.body is None else msgspec.json.encode(ask.body)
+        self._body = None if ask.body is None else encoded(ask.body)
         self._headers = self._all_headers()
 
     @property

@@ -12,7 +12,7 @@ from antiphon_client.address import Secret
 from antiphon_client.errors import APIError
 from antiphon_client.network import Route
 from antiphon_client.transport.ask import Answer, Ask
-from antiphon_client.transport.attempts import LAST_BYTES, NETWORK_ERRORS, Attempts
+from antiphon_client.transport.attempts import LAST_BYTES, NETWORK_ERRORS, Attempts, client_closed
 from antiphon_client.transport.patience import PatientBackend
 from antiphon_client.transport.said_errors import MAX_BODY
 
@@ -66,6 +66,7 @@ class Sender:
     def __init__(self, route: Route, key: Secret) -> None:
         self._route = route
         self._key = key
+        self._closed = False
         self._pool = httpcore2.ConnectionPool(
             ssl_context=route.tls,
             proxy=route.proxy,
@@ -94,10 +95,13 @@ class Sender:
                 time.sleep(attempts.pause_after(error))
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; no call is made from then on."""
+        self._closed = True
         self._pool.close()
 
     def _attempt(self, attempts: Attempts) -> Response:
+        if self._closed:
+            raise client_closed()
         request = attempts.request()
         try:
             raw = self._pool.handle_request(request)

@@ -30,6 +30,7 @@ def workers() -> int:
 def run(start: Start, upstream: MockUpstream, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs an example against our own server, and gives what it prints."""
     monkeypatch.setenv("ANTIPHON_BASE_URL", start(upstream).url)
+    monkeypatch.setattr("sys.argv", ["example"])
 
     def begin(name: str) -> str:
         runpy.run_path(str(EXAMPLES / name), run_name="__main__")
@@ -69,6 +70,10 @@ def test_the_examples(run: Run, upstream: MockUpstream) -> None:
     assert run("tools.py") == "Weather: rain in Cologne\nTake one.\n"
 
     assert "What is 8 plus 8? What is 8 plus 8?" in run("many_at_once.py")
+
+    upstream.error(400, "`tools` is not supported")
+    with pytest.raises(SystemExit, match="`tools` is not supported\nwhat to do: "):
+        run("tools.py")
 
     upstream.error(400, "not today")
     with pytest.raises(SystemExit, match="not today\nwhat to do: "):

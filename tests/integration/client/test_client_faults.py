@@ -15,6 +15,7 @@ from antiphon_client import (
     APITimeoutError,
     BadRequestError,
     CannotConnectError,
+    ConfigurationError,
     DeadlineExceededError,
     InternalServerError,
     InvalidResponseError,
@@ -367,3 +368,51 @@ def test_no_key_is_shown_whatever_the_server_repeats(
     assert "sk-another-secret" not in caplog.text
     assert "attempt 2 of 3" in caplog.text
     assert upstream.requests[0].header("authorization") == f"Bearer {KEY}"
+
+
+def test_a_closed_client_makes_no_more_calls(connect: Connect, upstream: MockUpstream) -> None:
+    caller = connect(upstream.url.removesuffix("/v1"))
+    assert caller.call("chat.create", **ASK).text
+    caller.call("close")
+    for call in (
+        lambda: caller.call("chat.create", **ASK),
+        lambda: caller.items("chat.stream", **ASK),
+        lambda: caller.call("models.list"),
+    ):
+        with pytest.raises(ConfigurationError, match="is closed; make another"):
+            call()
+    assert len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "param", "words"),
+    [
+        ({"temperature": float("nan")}, "temperature", "is nan; give a finite number"),
+        ({"extra_body": {"options": [1, {"x": float("-inf")}]}}, "options[1].x", "is -inf"),
+        ({"messages": [{"role": "user", "content": "cut \ud83d"}]}, "messages[0].content", "lone surrogate"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "\udc00"}]}]},
+            "messages[0].content[0].text",
+            "lone surrogate",
+        ),
+        ({"model": "\ud800"}, "model", "lone surrogate"),
+        ({"extra_body": {"x": object()}}, None, "cannot be sent as JSON"),
+    ],
+)
+@pytest.mark.parametrize("method", ["chat.create", "chat.stream"])
+def test_what_json_cannot_say_is_refused_by_its_place_and_not_sent(
+    connect: Connect, upstream: MockUpstream, method: str, told: dict[str, Any], param: str | None, words: str
+) -> None:
+    caller = connect(upstream.url.removesuffix("/v1"))
+    with pytest.raises(ConfigurationError) as refused:
+        (caller.call if method == "chat.create" else caller.items)(method, **{**ASK, **told})
+    assert (refused.value.param, words in str(refused.value), refused.value.attempts) == (param, True, 0)
+    assert refused.value.remedy
+    assert not upstream.requests
+
+
+def test_a_name_in_a_path_that_is_no_unicode_is_refused_too(connect: Connect, upstream: MockUpstream) -> None:
+    caller = connect(upstream.url.removesuffix("/v1"))
+    for method in ("models.retrieve", "responses.retrieve", "responses.delete"):
+        with pytest.raises(ConfigurationError, match="lone surrogate"):
+            caller.call(method, "\ud800")

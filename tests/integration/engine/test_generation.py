@@ -31,6 +31,11 @@ def test_tokens_spell_the_text_exactly(engine: Engine, text: str) -> None:
     assert b"".join(map(engine.token_bytes, engine.encode(text))) == text.encode()
 
 
+@pytest.mark.parametrize("words", [8_000, 9_000, 40_000, 200_000])
+def test_a_text_of_any_length_is_read_to_its_end(engine: Engine, words: int) -> None:
+    assert len(engine.encode("hello " * words)) == words + 1  # the last space stands alone
+
+
 def test_control_tokens_are_recognised_and_silent(engine: Engine) -> None:
     ids = engine.encode("<|im_start|>user")
     assert len(ids) == 2

@@ -183,6 +183,41 @@ def test_what_it_cannot_do_is_refused_by_name_or_left_out_if_allowed(
     assert not {param, "drop_unsupported"} & set(upstream.requests[0].json)
 
 
+def test_names_and_a_late_system_prompt_go_only_where_the_caller_allows_it(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    def named(text: str, name: str) -> Any:
+        return {"role": "user", "name": name, "content": text}
+
+    late: Any = {"role": "system", "content": "LATE"}
+    messages: Any = [named("a", "bob"), {"role": "assistant", "content": "b"}, late, named("c", "eve")]
+    with pytest.raises(openai.BadRequestError) as told:
+        client.chat.completions.create(model="mock-model", messages=messages)
+    assert told.value.param == "messages[0].name"
+    assert not upstream.requests
+    upstream.script(whole({"type": "text", "text": "x"}))
+    raw = client.chat.completions.with_raw_response.create(
+        model="mock-model", messages=messages, extra_body={"drop_unsupported": True}
+    )
+    assert raw.headers["x-antiphon-dropped"] == "messages[0].name, messages[3].name, messages[2].role"
+    asked = upstream.requests[0].json
+    assert asked["system"] == "LATE"
+    assert asked["messages"] == [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "c"},
+    ]
+
+
+def test_however_much_was_left_out_its_header_stays_short(client: openai.OpenAI, upstream: MockUpstream) -> None:
+    upstream.script(whole({"type": "text", "text": "x"}))
+    messages: Any = [{"role": "user", "name": "bob", "content": "a"}] * 2000
+    raw = client.chat.completions.with_raw_response.create(
+        model="mock-model", messages=messages, extra_body={"drop_unsupported": True}
+    )
+    told = raw.headers["x-antiphon-dropped"]
+    assert told.startswith("messages[0].name, messages[1].name, ")
+    assert told.endswith(", and 1950 more")
+
+
 def test_errors_come_in_the_callers_shape(client: openai.OpenAI, native: anthropic.Anthropic, upstream: MockUpstream) -> None:
     body = {"type": "error", "error": {"type": "rate_limit_error", "message": "slow down, sk-ant-secret"}, "request_id": "r"}
     upstream.script(Status(429), Header("retry-after", "7"), Body(body), times=2)

@@ -49,6 +49,8 @@ def test_a_whole_answer(client: anthropic.Anthropic, upstream: MockUpstream) -> 
         extra_body={"temperature": 0.5},
     )
     assert message.type == "message"
+    assert message.id.startswith("msg_")
+    assert message._request_id == upstream.requests[0].header("x-request-id")
     assert message.role == "assistant"
     assert message.model == "mock-model"
     assert message.content[0].type == "text"
@@ -117,7 +119,7 @@ def test_errors_come_in_the_dialects_shape(client: anthropic.Anthropic, upstream
     assert told.value.response.headers["retry-after"] == "7"
     body: Any = told.value.body
     assert (body["type"], body["error"]["type"]) == ("error", "rate_limit_error")
-    assert body["request_id"] == told.value.response.headers["x-request-id"]
+    assert body["request_id"] == told.value.response.headers["x-request-id"] == told.value.request_id
 
 
 def test_what_is_not_served_is_refused_in_the_dialects_shape(client: anthropic.Anthropic, upstream: MockUpstream) -> None:

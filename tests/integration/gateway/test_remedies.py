@@ -1,5 +1,6 @@
 """Whatever goes wrong with a call, its caller reads what happened and what to do next."""
 
+import gzip
 import http.client
 import json
 import socket
@@ -31,7 +32,8 @@ def asked(process: DataPlaneProcess, method: str, path: str, body: bytes | dict[
         connection.close()
     if answer.headers["content-type"].startswith("text/event-stream"):
         content = content.strip().rpartition(b"data: ")[2]
-    return answer.status, json.loads(content)["error"]
+    told = json.loads(content)
+    return answer.status, told.get("error", told)  # rankings tell an error bare
 
 
 def has_remedy(message: str) -> bool:
@@ -67,6 +69,30 @@ def test_every_request_that_is_refused_learns_what_to_do(start: Start, upstream:
         assert words in error["message"], name
         assert has_remedy(error["message"]), (name, error["message"])
     assert "server.max_body_mb" in asked(process, "POST", CHAT, b"x" * (2 << 20))[1]["message"]
+
+
+PATHS = (CHAT, "/v1/completions", "/v1/messages", "/v1/responses", "/v1/embeddings", "/v1/rerank")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_compressed_body_is_named_as_that(start: Start, upstream: MockUpstream, path: str) -> None:
+    process = start(upstream)
+    status, error = asked(process, "POST", path, gzip.compress(b"{}"), **{"content-encoding": "gzip"})
+    assert (status, "content-encoding gzip" in error["message"], has_remedy(error["message"])) == (415, True, True)
+    status, error = asked(process, "POST", path, gzip.compress(b"{}"))
+    assert (status, "is compressed (gzip)" in error["message"], has_remedy(error["message"])) == (400, True, True)
+    assert asked(process, "POST", path, b"{}", **{"content-encoding": "identity"})[0] == 400  # for want of a model alone
+    assert not upstream.requests
+
+
+def test_half_a_character_is_named_with_its_place(start: Start, upstream: MockUpstream) -> None:
+    process = start(upstream, protocol="anthropic")
+    status, error = asked(process, "POST", CHAT, {**ASK, "messages": [{"role": "user", "content": "cut\ud83d"}]})
+    assert (status, error["param"]) == (400, "messages[0].content")
+    assert "lone surrogate" in error["message"]
+    body = json.dumps({**ASK, "tools": [{"type": "function", "function": {"name": "é"}}]}, ensure_ascii=False).encode("latin-1")
+    status, error = asked(process, "POST", CHAT, body)
+    assert (status, "is not UTF-8: 0xe9 at byte" in error["message"]) == (400, True)
 
 
 def test_a_caller_without_a_key_and_bytes_that_are_no_http_learn_what_to_do(start: Start, upstream: MockUpstream) -> None:

@@ -25,9 +25,14 @@ class HandLoop:
         end = self.now + seconds
         while self.due and min(self.due)[0] <= end + 1e-9:
             self.due.sort(key=lambda entry: entry[0])
-            self.now, callback = self.due.pop(0)
+            due, callback = self.due.pop(0)
+            self.now = max(self.now, due)
             callback()
-        self.now = end
+        self.now = max(self.now, end)
+
+    def hold_up(self, seconds: float) -> None:
+        """Do something else, so that what is due comes late."""
+        self.now += seconds
 
 
 class Item(Timed):
@@ -97,3 +102,37 @@ def test_comes_alive_again_after_a_rest() -> None:
     wheel.set(item, 1.0)
     loop.run(5)
     assert len(item.at) == 2
+
+
+def test_what_comes_while_the_loop_is_held_up_is_no_silence() -> None:
+    """A server that sends every half second: what it sent meanwhile is read before the next look, maybe late."""
+    loop = HandLoop()
+    wheel, item = wheel_of(loop), Item(loop)
+    for _ in range(20):
+        wheel.set(item, 5.0)
+        loop.run(0.5)
+        loop.hold_up(9.0)
+        loop.run(0.0)
+    assert item.at == []
+
+
+def test_a_loop_that_is_held_up_again_and_again_still_ends_what_is_silent() -> None:
+    loop = HandLoop()
+    wheel, item = wheel_of(loop), Item(loop)
+    wheel.set(item, 5.0)
+    for _ in range(30):
+        loop.hold_up(1.0)
+        loop.run(0.0)
+    assert len(item.at) == 1
+
+
+def test_a_deadline_that_is_set_behind_a_hold_up_is_as_long_as_any() -> None:
+    loop = HandLoop()
+    wheel, first, second = wheel_of(loop), Item(loop), Item(loop)
+    wheel.set(first, 100.0)
+    loop.run(1.0)
+    loop.hold_up(50.0)
+    began = loop.now
+    wheel.set(second, 5.0)  # before the wheel has looked at the clock again
+    loop.run(20.0)
+    assert began + 5.0 - 2 * TICK <= second.at[0] <= began + 5.0 + 3 * TICK

@@ -9,6 +9,7 @@ import msgspec
 
 from antiphon.core.errors import ContextOverflow, InvalidRequest, UnsupportedParameter
 from antiphon.execution.compute_host.limits import ComputeLimits
+from antiphon.execution.wire.not_json import not_json
 from antiphon.execution.wire.wrong_values import WrongValue
 
 _FIELDS = ("model", "input", "encoding_format", "dimensions", "user")
@@ -43,7 +44,7 @@ def parse(body: bytes, dimensions: int, limits: ComputeLimits) -> EmbeddingReque
     except msgspec.ValidationError as error:
         raise WrongValue.of(error).error() from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"the request body is not valid JSON: {error}", remedy="send one JSON object in UTF-8") from error
+        raise not_json(body, error) from error
     except RecursionError:
         raise InvalidRequest("the request body is nested too deeply", remedy="send a flatter JSON object") from None
     for name in given:
@@ -51,7 +52,7 @@ def parse(body: bytes, dimensions: int, limits: ComputeLimits) -> EmbeddingReque
             near = difflib.get_close_matches(name[:200], _FIELDS, n=1)
             remedy = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(_FIELDS)}"
             raise InvalidRequest(f"`{name[:200]}` is not a known field", remedy=remedy, param=name[:200])
-    fields = {name: _decoded(name, raw) for name, raw in given.items()}
+    fields = {name: _decoded(name, raw, body) for name, raw in given.items()}
     _check_dimensions(fields.get("dimensions"), dimensions)
     texts = _texts(fields.get("input"))
     characters = _characters(texts, limits)
@@ -59,11 +60,13 @@ def parse(body: bytes, dimensions: int, limits: ComputeLimits) -> EmbeddingReque
     return EmbeddingRequest(model, texts, as_base64, isinstance(fields["input"], str), characters)
 
 
-def _decoded(name: str, raw: msgspec.Raw) -> Any:
+def _decoded(name: str, raw: msgspec.Raw, body: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"`{name}` is not valid JSON: {error}", remedy="correct it, or leave it out", param=name) from None
+        wrong = not_json(body, error)
+        wrong.param = wrong.param or name
+        raise wrong from None
     except RecursionError:
         raise InvalidRequest(f"`{name}` is nested too deeply", remedy="send a flatter JSON object", param=name) from None
 

@@ -15,7 +15,6 @@ from antiphon.execution.engine_host import sampling
 from antiphon.execution.engine_host.requests import (
     ChatRequest,
     CompletionRequest,
-    TokenizeRequest,
     decode_chat,
     decode_completion,
     decode_tokenize,
@@ -26,6 +25,8 @@ from antiphon.execution.engine_host.template import ChatTemplate
 
 MAX_PROMPTS = 64
 """Prompts in one request to ``/v1/completions``."""
+MAX_COUNTED = 1 << 21
+"""Characters of a conversation whose tokens are counted: some need a second for each million, and other calls wait meanwhile."""
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -80,14 +81,24 @@ class Preparation:
         adapter = self._adapter(request.model)
         params = sampling.sampling_params(request, adapter=adapter, defaults=self._defaults)
         stops = sampling.stop_strings(request)
-        prompt = self._prompt(request, self._rendered(request), params, "messages")
+        pieces = self._template.render(request.messages, request.chat_template_kwargs)
+        self._check_size(sum(map(len, pieces)), "messages")
+        prompt = self._prompt(request, self._encoded_pieces(pieces), params, "messages")
         return Work(self._shape(ChatShape, request), (prompt,), stops, bool(request.stream))
 
     def tokenize(self, body: bytes) -> Tokenized:
         """Read a body of ``/tokenize``. It may have more tokens than the context. Raises as ``chat`` does."""
         request = decode_tokenize(body)
         self._adapter(request.model)
-        tokens = self._rendered(request)
+        pieces = self._template.render(request.messages, request.chat_template_kwargs)
+        characters = sum(map(len, pieces))
+        if characters > max(MAX_COUNTED, self._context * self._longest):
+            raise InvalidRequest(
+                f"the conversation has {characters} characters; tokens of at most {MAX_COUNTED} are counted at once",
+                remedy="count it in parts",
+                param="messages",
+            )
+        tokens = self._encoded_pieces(pieces)
         return Tokenized(len(tokens), self._context, tokens)
 
     def completion(self, body: bytes) -> Work:
@@ -106,10 +117,8 @@ class Preparation:
             )
         return self._adapters[model]
 
-    def _rendered(self, request: ChatRequest | TokenizeRequest) -> list[int]:
-        """The tokens of a conversation."""
-        pieces = self._template.render(request.messages, request.chat_template_kwargs)
-        self._check_size(sum(map(len, pieces)), "messages")
+    def _encoded_pieces(self, pieces: Sequence[str]) -> list[int]:
+        """The tokens of a rendered conversation."""
         return [token for piece in pieces for token in self._engine.encode(piece)]
 
     def _prompt(

@@ -14,6 +14,7 @@ from antiphon.execution.engine_host.fields import (
     check_names,
     unknown_field,
 )
+from antiphon.execution.wire.not_json import not_json
 from antiphon.execution.wire.wrong_values import WrongValue
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -183,7 +184,7 @@ def _decode(body: bytes, decoder: msgspec.json.Decoder[R], shape: type[R], refus
     except msgspec.ValidationError as error:
         raise _invalid(error) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidRequest(f"the body is not valid JSON: {error}", remedy="send one JSON object in UTF-8") from None
+        raise not_json(body, error) from None
     except RecursionError:
         raise InvalidRequest("the body is nested too deeply", remedy="send a flatter JSON object") from None
 

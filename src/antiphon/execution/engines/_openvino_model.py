@@ -16,7 +16,6 @@ from antiphon.execution.engines._openvino_zero_points import restore_zero_points
 from antiphon.execution.engines._vocabulary import END_PIECES, gguf_control_tokens, gguf_end_ids, gguf_pieces, plain_pieces
 
 NETWORK: Final = "openvino_model.xml"
-TOKENIZER: Final = "openvino_tokenizer.xml"
 BATCHED_TOKENS: Final = 256
 """Tokens, of prompts and of running sequences together, that one step works on; see the design note for what was measured."""
 LIBRARY_ERRORS: Final = (RuntimeError, ValueError, TypeError, IndexError, KeyError, MemoryError)

@@ -19,7 +19,6 @@ from antiphon.execution.engines._openvino_grammar import SchemaChecker, check_fo
 from antiphon.execution.engines._openvino_model import (
     LIBRARY_ERRORS,
     NETWORK,
-    TOKENIZER,
     block_bytes,
     capacity,
     make_card,
@@ -28,6 +27,7 @@ from antiphon.execution.engines._openvino_model import (
     versions,
 )
 from antiphon.execution.engines._openvino_pipeline import BLOCK_TOKENS, OpenVinoBatch, schema_of
+from antiphon.execution.engines._openvino_tokenizer import TOKENIZER, WholeTokenizer
 from antiphon.execution.engines._schema_queue import SchemaQueue
 from antiphon.execution.engines._stepper import Generation, Limits, Stepper
 
@@ -50,7 +50,7 @@ class OpenVinoEngine:
     def __init__(
         self,
         info: EngineInfo,
-        tokenizer: openvino_genai.Tokenizer,
+        tokenizer: WholeTokenizer,
         pieces: Sequence[bytes],
         stepper: Stepper,
         schemas: SchemaQueue,
@@ -71,11 +71,10 @@ class OpenVinoEngine:
         return self._stepper.failure
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of ``text``. Raises InvalidRequest where it is not Unicode (a lone surrogate)."""
+        """Token ids of ``text``. Raises InvalidRequest where it is not Unicode (a lone surrogate) or cannot be read to its end."""
         if not text.isascii():
             _make_sure_of_unicode(text)
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).input_ids.data.reshape(-1).tolist()
-        return ids
+        return self._tokenizer.encode(text)
 
     def token_bytes(self, token: int) -> bytes:
         return self._pieces[token] if 0 <= token < len(self._pieces) else b""
@@ -182,6 +181,7 @@ def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> 
     folder = entry.folder if os.path.isfile(options.path) else options.path
     wanted = _wanted_context(options, entry.card.context_length)
     try:
+        whole = WholeTokenizer(folder)
         tokenizer = openvino_genai.Tokenizer(folder)
         pipeline, entry, blocks = _pipeline(options, properties, entry, folder, tokenizer)
     except MemoryError as error:
@@ -208,7 +208,7 @@ def _start(options: EngineOptions, properties: dict[str, Any], entry: Entry) -> 
     running = max(1, options.max_running)
     limits = Limits(running, max(0, options.max_waiting), blocks, BLOCK_TOKENS, step_tokens(running))
     stepper = Stepper(options.model, batch, limits)
-    return OpenVinoEngine(info, tokenizer, card.pieces, stepper, SchemaQueue(options.model, checker, check_form))
+    return OpenVinoEngine(info, whole, card.pieces, stepper, SchemaQueue(options.model, checker, check_form))
 
 
 def _pipeline(

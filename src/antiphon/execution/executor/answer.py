@@ -131,6 +131,7 @@ class Answer:
 
     def _inside(self, failure: UpstreamRefused) -> UpstreamRefused:
         """The error that a server told inside an answer."""
+        failure.forget_origin()
         body, wait = self._concealed(failure.body), failure.retry_after
         return UpstreamRefused(failure.status, body, retry_after=wait, dialect=failure.dialect)
 

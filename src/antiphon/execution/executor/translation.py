@@ -9,6 +9,7 @@ import msgspec
 from antiphon.core.errors import UnsupportedParameter
 from antiphon.core.types import Call, Usage
 from antiphon.execution.providers import Provider
+from antiphon.execution.wire import speakers
 from antiphon.execution.wire.chat import ChatRequest
 from antiphon.execution.wire.chat_answer import Counted, Event, Failed
 from antiphon.execution.wire.dialect import (
@@ -35,6 +36,8 @@ _FIELDS: Final = {
     "text.format": "response_format",
     "include": "logprobs",
     "format": "response_format",
+    "repeat_penalty": "repetition_penalty",
+    "num_predict": "max_tokens",
     "reasoning_effort": "reasoning",
     "thinking": "reasoning",
     "think": "reasoning",
@@ -168,12 +171,13 @@ def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -
         try:
             return encode(request)
         except UnsupportedParameter as error:
-            less = _without(request, error.param) if call.drops and error.param else None
+            others: tuple[str, ...] = _alike(request, error)
+            less = _without(request, error.param, others) if call.drops and error.param else None
             error = _called(error, request)
-            if less is None or less == request:
+            if less is None or less[0] == request:
                 raise error from None
-            request = less
-            call.dropped.append(str(error.param))
+            request, dropped = less
+            call.dropped.extend(dropped or [str(error.param), *others])
 
 
 def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParameter:
@@ -185,14 +189,28 @@ def _called(error: UnsupportedParameter, request: Request) -> UnsupportedParamet
     return error
 
 
-def _without(request: Request, param: str) -> Request | None:
-    """The request without a field of its own; None where it cannot go without it, as without a part of a message."""
-    if (place := _STRICT.fullmatch(param)) is not None:
-        tools = list(msgspec.structs.asdict(request)["tools"])
-        tools[int(place[1])] = msgspec.structs.replace(tools[int(place[1])], strict=None)
-        return msgspec.structs.replace(request, tools=tuple(tools))
+def _alike(request: Request, error: UnsupportedParameter) -> tuple[str, ...]:
+    """Fields that go with the one that an error names: one at a time, thousands would take as many attempts."""
+    if error.param and _STRICT.fullmatch(error.param) and isinstance(request, ChatRequest):
+        strict = (f"tools[{at}].strict" for at, tool in enumerate(request.tools) if tool.strict)
+        return tuple(name for name in strict if name != error.param)
+    return error.also
+
+
+def _without(request: Any, param: str, others: Sequence[str] = ()) -> tuple[Any, list[str]] | None:
+    """The request without some fields, and what else went; None where it cannot go without, as without a part of a message."""
+    if isinstance(request, ChatRequest) and (less := speakers.without(request, param)) is not None:
+        return less
+    less_fields = _without_fields(request, param, others)
+    return None if less_fields is None else (less_fields, [])
+
+
+def _without_fields(request: Request, param: str, others: Sequence[str]) -> Request | None:
+    if _STRICT.fullmatch(param) is not None and isinstance(request, ChatRequest):
+        return msgspec.structs.replace(request, tools=tuple(msgspec.structs.replace(tool, strict=None) for tool in request.tools))
     if param in request.extra:
-        return msgspec.structs.replace(request, extra={name: raw for name, raw in request.extra.items() if name != param})
+        dropped = {param, *others}
+        return msgspec.structs.replace(request, extra={name: raw for name, raw in request.extra.items() if name not in dropped})
     field = _FIELDS.get(param, param)
     if field not in request.__struct_fields__ or field in _KEPT:
         return None

@@ -9,7 +9,7 @@ from antiphon.core.types import Call
 from antiphon.execution.providers import Abilities
 from antiphon.execution.providers._lacking import Lacking
 from antiphon.execution.wire.openai.fields import AskedFields
-from antiphon.execution.wire.reading import decode_request, encode
+from antiphon.execution.wire.reading import decode_head, encode
 
 _decode_asked = msgspec.json.Decoder(AskedFields).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -35,7 +35,7 @@ class MissingFields:
         """The body of the call, as it came or without what was left out. Raises UnsupportedParameter."""
         if call.endpoint not in _ENDPOINTS:
             return call.body
-        asked = decode_request(_decode_asked, call.body)
+        asked = decode_head(_decode_asked, call.body)
         missing = [(name, ability) for name, ability in _asked(asked) if not getattr(self._abilities, ability)]
         if missing and not call.drops:
             raise self._lacking.field(call, *missing[0])
@@ -45,7 +45,7 @@ class MissingFields:
                     raise self._lacking.field(call, name, ability)
         if not missing:
             return call.body
-        fields = decode_request(_decode_fields, call.body)
+        fields = decode_head(_decode_fields, call.body)
         for name, _ in missing:
             fields.pop(name, None)
         if "tools" not in fields:

@@ -264,7 +264,9 @@ def own_fields(request: Asked, dialect: str, known: Collection[str] = ()) -> dic
     """
     if request.dialect == dialect:
         return {**request.hints, **request.extra}
-    for name in request.extra:
-        if name not in known:
-            raise unsupported(name, "this model is behind an API that has nothing like it")
+    unknown = [name for name in request.extra if name not in known]
+    if unknown:
+        error = unsupported(unknown[0], "this model is behind an API that has nothing like it")
+        error.also = tuple(unknown[1:])
+        raise error
     return dict(request.extra)

@@ -179,6 +179,8 @@ class Caller(msgspec.Struct, frozen=True):
     """Path above all that belongs to them."""
     words_error: Callable[[bytes], bool] = said_errors.is_object
     """Whether the body of an error is worded as the dialect wants it, so that it can go on as it came."""
+    id_header: bytes = b""
+    """Where its clients look for the id of the request, beside ``x-request-id``."""
 
 
 class Endpoint(msgspec.Struct, frozen=True):

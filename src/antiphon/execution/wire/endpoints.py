@@ -28,6 +28,7 @@ ANTHROPIC: Final = Caller(
     lambda body, _: b"event: error\ndata: %b\n\n" % body,
     "/v1/messages",
     is_worded,
+    b"request-id",
 )
 RESPONSES: Final = Caller(responses.DIALECT, render, openai.render_error, responses.error_event, "/v1/responses", is_worded)
 OLLAMA: Final = Caller(ollama.DIALECT, ollama.render_error, ollama.render_error, lambda body, _: body + b"\n", "/api")

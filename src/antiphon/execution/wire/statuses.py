@@ -9,6 +9,7 @@ from antiphon.core.errors import AntiphonError, UpstreamRefused
 _STATUS: dict[type[AntiphonError], int] = {
     errors.RequestError: 400,
     errors.PayloadTooLarge: 413,
+    errors.UnsupportedEncoding: 415,
     errors.Unauthenticated: 401,
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,

@@ -145,6 +145,7 @@ class _Turn:
         if self._call.stream:
             finale = self._finale
             if finale is None:
+                self._finish()
                 self._sink.end(usage)
             else:
                 self._keep(finale.response, lambda response: self._last(finale.event(response), usage))
@@ -156,16 +157,22 @@ class _Turn:
             self._last(body, usage)
 
     def fail(self, error: AntiphonError) -> None:
-        self._over = True
+        self._finish()
         failed = failed_event(self._first, self._latest, error)
         if failed:
             self._sink.frame(Frame(failed, dialect=self._call.dialect))
         self._sink.fail(_placed(error, self._before))
 
     def _last(self, raw: bytes, usage: Usage | None) -> None:
-        self._over = True
+        self._finish()
         self._sink.frame(Frame(raw, dialect=self._call.dialect))
         self._sink.end(usage)
+
+    def _finish(self) -> Handle | None:
+        """Nothing follows. Let go of whoever answers, which holds this as its sink; who that was."""
+        self._over = True
+        handle, self._handle = self._handle, None
+        return handle
 
     # -- what is kept of it
 
@@ -191,9 +198,9 @@ class _Turn:
     # -- handle of the caller
 
     def cancel(self, reason: str) -> None:
-        self._over = True
-        if self._handle is not None:
-            self._handle.cancel(reason)
+        handle = self._finish()
+        if handle is not None:
+            handle.cancel(reason)
 
     def pause(self) -> None:
         self._paused = True

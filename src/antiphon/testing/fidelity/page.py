@@ -1,7 +1,11 @@
-"""Writes the page that documents every case, from the cases themselves: ``python -m antiphon.testing.fidelity.page``."""
+"""Writes the page that documents every case, from the cases themselves: ``python -m antiphon.testing.fidelity.page PAGE``.
+
+Without the name of a file it is printed.
+"""
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from antiphon.testing.fidelity.case import Beside, Case, Crowd, Group, Leave
 from antiphon.testing.fidelity.cases import CASES, GROUPS
@@ -74,5 +78,15 @@ def _anchor(title: str) -> str:
     return "-".join("".join(char for char in title.lower() if char.isalnum() or char in " -").split())
 
 
+def main(arguments: list[str]) -> int:
+    """Write the page into the file that is named, or print it. A page that cannot be made leaves the file as it was."""
+    made = page()
+    if arguments:
+        Path(arguments[0]).write_text(made)
+    else:
+        sys.stdout.write(made)
+    return 0
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.exit(main(sys.argv[1:]))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from antiphon.execution.engine_host.preparation import MAX_COUNTED
 from antiphon.testing.fake_engine import FakeEngine, fake_info
 from tests.unit.execution.engine_host.peer import PeerResponder, Served, done
 
@@ -33,6 +34,19 @@ async def test_more_than_the_context_holds_is_counted_too():
     text = [{"role": "user", "content": "é" * 30}]
     assert (await tokenized(served, messages=text)).json()["count"] > 64
     assert (await served.chat("é" * 30)).error["code"] == "context_length_exceeded"
+
+
+async def test_a_text_of_any_length_is_counted_to_its_end():
+    served = Served(FakeEngine(info=fake_info(context_length=64)))
+    short, long = [[{"role": "user", "content": "x" * length}] for length in (1, 200_001)]
+    counts = [(await tokenized(served, messages=messages)).json()["count"] for messages in (short, long)]
+    assert counts[1] - counts[0] == 200_000
+
+
+async def test_what_is_too_long_to_be_counted_is_refused_with_the_reason():
+    answer = await tokenized(Served(), messages=[{"role": "user", "content": "x" * MAX_COUNTED}])
+    assert (answer.status, answer.error["param"]) == (400, "messages")
+    assert f"tokens of at most {MAX_COUNTED} are counted" in answer.error["message"]
 
 
 async def test_variables_of_the_template_are_among_the_prompt():

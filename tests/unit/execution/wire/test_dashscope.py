@@ -46,7 +46,7 @@ def parts(events: list[neutral.Event]) -> list[Any]:
 def test_a_request_has_an_envelope_of_input_and_parameters() -> None:
     told = asked(
         {"role": "developer", "content": "Be brief."},
-        {"role": "user", "content": "hi", "name": "ann"},
+        {"role": "user", "content": "hi"},
         temperature=0.5,
         max_completion_tokens=9,
         stop="END",

@@ -64,7 +64,7 @@ def test_a_stream_of_text_for_anthropic() -> None:
         chunk("stop"),
         {"choices": [], "usage": usage},
     )
-    assert (message.id, message.model, message.role, message.stop_reason) == ("c1", "mine", "assistant", "end_turn")
+    assert (message.id, message.model, message.role, message.stop_reason) == ("msg_c1", "mine", "assistant", "end_turn")
     assert [block.to_dict() for block in message.content] == [{"type": "text", "text": "Grüße 👋"}]
     assert (message.usage.input_tokens, message.usage.output_tokens) == (5, 3)
     assert (message.usage.cache_read_input_tokens, message.usage.cache_creation_input_tokens) == (4, 1)
@@ -339,7 +339,7 @@ ANSWER: list[dict[str, Any]] = [
 
 def test_a_stream_for_openai() -> None:
     chunks = seen_by_openai(openai_chat.AnswerWriter("mine", "r1", wants_usage=True).write(read_anthropic(named(*ANSWER))))
-    assert {(chunk.id, chunk.model, chunk.object) for chunk in chunks} == {("m1", "mine", "chat.completion.chunk")}
+    assert {(chunk.id, chunk.model, chunk.object) for chunk in chunks} == {("chatcmpl-m1", "mine", "chat.completion.chunk")}
     deltas = [choice.delta.to_dict() for chunk in chunks for choice in chunk.choices]
     assert deltas[0] == {"role": "assistant", "reasoning_content": "hm"}
     assert deltas[1:3] == [
@@ -416,7 +416,7 @@ def test_a_whole_answer_for_anthropic() -> None:
     assert status == 200
     anthropic_sdk.types.Message.model_validate_json(told)
     assert json.loads(told) == {
-        "id": "c1",
+        "id": "msg_c1",
         "type": "message",
         "role": "assistant",
         "model": "mine",

@@ -89,7 +89,7 @@ HELLO = (
 
 def test_a_stream_of_text_for_openai() -> None:
     chunks = for_openai(*HELLO)
-    assert chunks[0].id == "r-1"
+    assert chunks[0].id == "chatcmpl-r-1"
     assert {chunk.model for chunk in chunks} == {"mine"}
     deltas = [choice for chunk in chunks for choice in chunk.choices]
     assert [choice.delta.content for choice in deltas] == ["Grü", "ße 👋", None]

@@ -85,10 +85,10 @@ def test_roles() -> None:
     told = from_openai(
         messages=[
             {"role": "system", "content": "be brief"},
-            {"role": "user", "content": "a", "name": "ann"},
+            {"role": "developer", "content": [{"type": "text", "text": "in French"}]},
+            {"role": "user", "content": "a"},
             {"role": "assistant", "content": "b"},
             {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
-            {"role": "developer", "content": [{"type": "text", "text": "in French"}]},
             {"role": "user", "content": "c"},
             {"role": "user", "content": [{"type": "text", "text": "d"}, {"type": "text", "text": "e"}]},
         ]

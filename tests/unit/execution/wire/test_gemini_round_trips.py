@@ -38,9 +38,10 @@ def checked(body: bytes) -> dict[str, Any]:
 
 
 def within_its_means(asked: dict[str, Any]) -> dict[str, Any]:
-    """A request without the one thing that Gemini cannot do."""
+    """A request without what Gemini cannot do."""
     choice = {name: value for name, value in asked.get("tool_choice", {}).items() if name != "disable_parallel_tool_use"}
-    return {**asked, **({"tool_choice": choice} if choice else {})}
+    messages = sorted(asked["messages"], key=lambda message: message["role"] != "system")
+    return {**asked, "messages": messages, **({"tool_choice": choice} if choice else {})}
 
 
 @CHECKED

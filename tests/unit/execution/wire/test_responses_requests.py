@@ -122,8 +122,15 @@ def test_settings_have_the_servers_names() -> None:
 
 
 def test_hints_change_no_answer_and_need_not_be_understood() -> None:
-    hints = {"metadata": {"a": "b"}, "prompt_cache_key": "k", "service_tier": "flex", "text": {"verbosity": "low"}, "store": False}
-    assert to_anthropic(**hints) == to_anthropic()
+    hints = {"metadata": {"a": "b"}, "prompt_cache_key": "k", "service_tier": "flex", "store": False}
+    assert to_anthropic(**hints) == to_anthropic(text={"verbosity": "medium"}) == to_anthropic()
+
+
+def test_how_many_words_it_may_be_is_told_to_openai_and_refused_elsewhere() -> None:
+    assert to_openai(text={"verbosity": "low"})["verbosity"] == "low"
+    with pytest.raises(UnsupportedParameter) as refused:
+        to_anthropic(text={"verbosity": "low"})
+    assert refused.value.param == "text.verbosity"
 
 
 def test_thinking_can_be_turned_off() -> None:

@@ -13,6 +13,7 @@ import msgspec
 from antiphon.core.errors import AntiphonError, UpstreamBroken, UpstreamRefused
 from antiphon.execution.wire import chat, reading, statuses
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.answer_ids import MESSAGE, answer_id
 from antiphon.execution.wire.anthropic.answer_reader import STATUSES
 from antiphon.execution.wire.arguments import Arguments
 from antiphon.execution.wire.chat_answer import Event
@@ -223,7 +224,7 @@ def _block(part: neutral.AnswerPart, *, cut: bool) -> dict[str, Any]:
 
 
 def _head(began: neutral.Began, model: str, request_id: str) -> dict[str, Any]:
-    return {"id": began.id or f"msg_{request_id}", "type": "message", "role": "assistant", "model": model}
+    return {"id": answer_id(MESSAGE, began.id, request_id), "type": "message", "role": "assistant", "model": model}
 
 
 def _stopped(finish: neutral.Finished | None, *, declined: bool) -> tuple[str, str | None]:

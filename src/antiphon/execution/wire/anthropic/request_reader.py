@@ -15,8 +15,8 @@ from antiphon.execution.wire.signatures import at_calls
 from antiphon.execution.wire.wrong_values import decode_at, is_object, missing, one_of
 
 DIALECT = "anthropic"
-HINTS = frozenset({"cache_control", "diagnostics", "inference_geo", "service_tier", "speed", "user_profile_id", "workspace_id"})
-"""Fields that change what a call costs or where and how fast it is answered, but not what is asked."""
+HINTS = frozenset({"cache_control", "diagnostics", "service_tier", "speed", "user_profile_id", "workspace_id"})
+"""Fields that change what a call costs or how fast it is answered, but not what is asked."""
 _TOOL_HINTS = frozenset({"eager_input_streaming"})
 
 

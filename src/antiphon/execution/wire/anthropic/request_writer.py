@@ -1,8 +1,8 @@
 """A request in the form that belongs to no vendor, written for Anthropic's Messages endpoint.
 
-System messages move to the top-level ``system``, as Anthropic's own layer for OpenAI's clients does it, unless the server takes
-them anywhere. Thoughts without a signature are left out, because Anthropic takes only its own back; so are empty texts, which it
-refuses, and the names of those who speak.
+What the system says before all others goes to the top-level ``system``. Behind them it stays in its place where the model takes
+it there, and is refused elsewhere. Thoughts without a signature are left out, because Anthropic takes only its own back; so are
+empty texts, which it refuses.
 """
 
 import re
@@ -12,24 +12,29 @@ from typing import Any
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
-from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire import chat, reading, speakers
 from antiphon.execution.wire.anthropic.request_reader import DIALECT
 from antiphon.execution.wire.anthropic.thinking import effort_of, style_of, thinking_field
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.signatures import unmarked
 
 _MODES = {"auto": "auto", "required": "any", "tool": "tool", "none": "none"}
+_SYSTEM_ROLES = ("system", "developer")
+_SYSTEM_LATER = re.compile(r"claude-opus-(?:4-(?:[89]|\d\d)(?!\d)|[5-9](?!\d))")
+"""Names of the models that take what the system says in the middle of a conversation: Opus since 4.8."""
 _NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/v1/messages``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
     _refuse(request)
+    speakers.refuse_names(request)
     length = request.max_tokens if request.max_tokens is not None else abilities.max_tokens
     if length is None:
         raise InvalidRequest(
             "the field `max_tokens` is missing, and this model's server requires it", remedy="add it", param="max_tokens"
         )
+    _check_places(request, abilities)
     system, turns = _turns(request, abilities)
     told: dict[str, Any] = {
         "model": request.model,
@@ -129,8 +134,10 @@ def _turns(request: ChatRequest, abilities: ChatAbilities) -> tuple[Any, list[di
     for message in request.messages:
         blocks = [block for part in message.parts for block in _block(part, message, abilities)]
         if message.role in ("system", "developer"):
-            if not turns or not abilities.system_anywhere:
+            if not turns:
                 system += blocks
+                continue
+            if not blocks:
                 continue
             role = "system"
         else:
@@ -140,6 +147,25 @@ def _turns(request: ChatRequest, abilities: ChatAbilities) -> tuple[Any, list[di
         elif blocks or role == "user":
             turns.append((role, blocks))
     return _plain(system) or None, [{"role": role, "content": _plain(blocks)} for role, blocks in turns]
+
+
+def _check_places(request: ChatRequest, abilities: ChatAbilities) -> None:
+    """Raise UnsupportedParameter for what the system says where the model does not take it.
+
+    Those that take it at all do so behind a user's turn that the model has still to answer, or has answered then (Anthropic's
+    documentation, "Mid-conversation system messages").
+    """
+    if abilities.system_anywhere:
+        return
+    if not _SYSTEM_LATER.search(request.model):
+        speakers.refuse_late_system(request)
+    messages = [message for message in request.messages if message.parts]
+    for message in speakers.late_system(messages):
+        at = messages.index(message)
+        before = next(other.role for other in messages[at::-1] if other.role not in _SYSTEM_ROLES)
+        behind = next((other.role for other in messages[at:] if other.role not in _SYSTEM_ROLES), "assistant")
+        if before == "assistant" or behind != "assistant":
+            raise speakers.no_place(message)
 
 
 def _plain(blocks: Iterable[Any]) -> Any:

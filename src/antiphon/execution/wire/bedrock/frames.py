@@ -46,15 +46,15 @@ class FrameSplitter:
         if len(self._rest) < self._wanted:
             return b""
         data = bytes(self._rest)
-        end, self._wanted = _last_end(data)
-        del self._rest[:end]
+        end, length = _last_end(data)
+        self._rest = bytearray(data[end:])
+        self._wanted = length
         return data[:end]
 
     def rest(self) -> bytes:
         """What is left once the stream has ended: a frame that was cut off, mostly nothing."""
         rest = bytes(self._rest)
-        self._rest.clear()
-        self._wanted = _LENGTH
+        self._rest, self._wanted = bytearray(), _LENGTH
         return rest
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
-from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire import chat, reading, speakers
 from antiphon.execution.wire.bedrock import families
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.signatures import unmarked
@@ -48,6 +48,8 @@ _DOCUMENTS = {
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/model/NAME/converse``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
     _refuse(request)
+    speakers.refuse_names(request)
+    speakers.refuse_late_system(request)
     if not families.keeps_marks(request.model):
         abilities = msgspec.structs.replace(abilities, cache_marks=False)
     system, turns = _turns(request, abilities)
@@ -161,6 +163,7 @@ def _turns(request: ChatRequest, abilities: ChatAbilities) -> tuple[list[Any], l
     """The system prompt and the turns, in which neighbours of one role are one."""
     system: list[Any] = []
     turns: list[tuple[str, list[Any]]] = []
+    places: list[str] = []
     dropped = () if families.takes_thoughts(request.model) else (chat.Thinking, chat.RedactedThinking)
     for message in request.messages:
         told = [part for part in message.parts if not isinstance(part, dropped)]
@@ -173,7 +176,19 @@ def _turns(request: ChatRequest, abilities: ChatAbilities) -> tuple[list[Any], l
             turns[-1][1].extend(blocks)
         elif blocks or role == "user":
             turns.append((role, blocks))
+            places.append(message.place)
+    for place, (_, blocks) in zip(places, turns, strict=True):
+        if not blocks:
+            raise _empty(place)
     return system, [{"role": role, "content": blocks} for role, blocks in turns]
+
+
+def _empty(place: str) -> InvalidRequest:
+    """The error for a user's message of which nothing is left, as an empty text, which Converse does not take."""
+    param = f"{place}.content" if "[" in place else place
+    return InvalidRequest(
+        f"`{param}` is empty, and this model's server takes no empty message", remedy="say something", param=param
+    )
 
 
 def _block(part: chat.Part, message: chat.Message, abilities: ChatAbilities) -> Iterable[dict[str, Any]]:

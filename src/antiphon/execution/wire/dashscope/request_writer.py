@@ -10,7 +10,7 @@ The answer is always asked for as a stream: thinking, and some models altogether
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire import chat, reading, speakers
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.openai import request_writer as openai
 
@@ -41,6 +41,7 @@ def encode_multimodal_request(request: ChatRequest, abilities: ChatAbilities) ->
 def _encode(request: ChatRequest, abilities: ChatAbilities, content: _Content) -> bytes:
     if request.frequency_penalty:
         raise unsupported(request.called("frequency_penalty"), "this model's server does not know it", "give `presence_penalty`")
+    speakers.refuse_names(request)
     for place, tool in enumerate(request.tools):
         if tool.foreign is not None:
             raise unsupported(f"tools[{place}].type", f"this model's server has no tool of type {tool.foreign.kind[:200]}")

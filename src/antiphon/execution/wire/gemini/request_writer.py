@@ -1,9 +1,9 @@
 """A request in the form that belongs to no vendor, written for Gemini's ``generateContent``.
 
-Shapes after Google's API reference, "Generating content" (v1beta), and its Python SDK. System messages move to
-``systemInstruction``, wherever they stood. Signatures go back where they came from: with the call, or with the text that they
-followed. What Gemini has no word for and what does not change the answer is left out: who the user is, the names of those who
-speak, the words of earlier thoughts, empty texts, and how finely a picture is to be looked at.
+Shapes after Google's API reference, "Generating content" (v1beta), and its Python SDK. What the system says before all others goes
+to ``systemInstruction``; behind them there is no place for it. Signatures go back where they came from: with the call, or with the
+text that they followed. What Gemini has no word for and what does not change the answer is left out: who the user is, the words of
+earlier thoughts, empty texts, and how finely a picture is to be looked at.
 """
 
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.core.errors import InvalidRequest
-from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire import chat, reading, speakers
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.gemini.thinking import thinking_config
@@ -37,6 +37,8 @@ def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
 
 def fields_of(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
     """The fields of that body. Raises as ``encode_request`` does."""
+    speakers.refuse_names(request)
+    speakers.refuse_late_system(request)
     turns = turns_of(request, abilities)
     told: dict[str, Any] = {
         "contents": turns.contents,

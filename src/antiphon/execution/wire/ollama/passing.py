@@ -1,5 +1,6 @@
 """Answers that go on as they came, because the caller speaks Ollama's dialect too: how they begin and end, and what they used."""
 
+import re
 from typing import Any, Final
 
 from antiphon.core.errors import UpstreamBroken, UpstreamRefused
@@ -11,6 +12,7 @@ from antiphon.execution.wire.reading import UNREADABLE
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import lines
 
+_DONE: Final = re.compile(rb'"done"\s*:\s*true')
 FRAMING: Final = Framing(lines.LineSplitter, b"application/x-ndjson", b"\n")
 
 
@@ -27,8 +29,11 @@ class Watch:
 
     def take(self, raw: bytes) -> bytes:
         """What of whole lines is passed on: all, but for an error and what follows the last line."""
+        goes_on = b'"error"' not in raw and _DONE.search(raw) is None
         length = 0
         for line in lines.split(raw):
+            if goes_on and self.begun:
+                return raw
             told = _told(line)
             if told is not None and told.error:
                 self.failure = _failure(told.error, line)

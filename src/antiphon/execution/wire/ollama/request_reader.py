@@ -28,6 +28,12 @@ HINTS = frozenset({"keep_alive", "shift", "truncate"})
 _JSON, _EMPTY = msgspec.Raw(b'"json"'), msgspec.Raw(b'""')
 _NOTHING = (NULL, _EMPTY, *(msgspec.Raw(value) for value in (b"[]", b"{}", b"false")))
 """Values of fields of Ollama's own that ask for nothing."""
+_NAMES = {
+    "repetition_penalty": "repeat_penalty",
+    "max_tokens": "num_predict",
+    "response_format": "format",
+    "reasoning_effort": "think",
+}
 _EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
 _KINDS = (
     (b"\x89PNG", "image/png"),
@@ -171,6 +177,7 @@ def _request(read: _Asked, body: bytes, messages: tuple[chat.Message, ...], tool
         reasoning=_reasoning(read.think),
         stream=read.stream is not False,
         wants_usage=True,
+        names=_NAMES,
         extra={**extra, **{name: raw for name, raw in others.items() if name not in HINTS}},
         hints={**hints, **{name: raw for name, raw in others.items() if name in HINTS}},
     )
@@ -265,11 +272,11 @@ def _message(read: _Message, place: str, calls: _Calls) -> chat.Message:
     match read.role:
         case "assistant":
             thoughts = (chat.Thinking(read.thinking),) if read.thinking else ()
-            return chat.Message("assistant", (*thoughts, *shown, *_called(read, place, calls)), place=place)
+            return chat.Message("assistant", (*thoughts, *shown, *_called(read, place, calls)), read.name or "", place)
         case "tool":
             return chat.Message("tool", (chat.ToolResult(calls.answered(read, place), shown),), place=place)
         case "system" | "developer" | "user":
-            return chat.Message(read.role, shown, place=place)
+            return chat.Message(read.role, shown, read.name or "", place)
     raise one_of(f"{place}.role", read.role, "system, user, assistant, tool")
 
 
@@ -280,7 +287,7 @@ def _joined(messages: Iterable[chat.Message]) -> tuple[chat.Message, ...]:
         last = joined[-1] if joined else None
         calls = last is not None and any(isinstance(part, chat.ToolCall) for part in last.parts)
         if last is not None and calls and message.role == "assistant":
-            joined[-1] = chat.Message("assistant", (*last.parts, *message.parts), place=last.place)
+            joined[-1] = chat.Message("assistant", (*last.parts, *message.parts), last.name, last.place)
         else:
             joined.append(message)
     return tuple(joined)

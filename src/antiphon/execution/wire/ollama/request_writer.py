@@ -2,7 +2,7 @@
 
 A message there is a text and the images that come before it. Several texts of one message become one, with an empty line
 between; where images stand between texts, each group of images begins a message of its own. What changes no answer is left out:
-marks of what is to be cached, the names of those who speak, encrypted thoughts. That a tool failed is told in words before its
+marks of what is to be cached, encrypted thoughts. That a tool failed is told in words before its
 result.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.execution.wire import chat, reading
+from antiphon.execution.wire import chat, reading, speakers
 from antiphon.execution.wire.chat import ChatAbilities, ChatRequest, unsupported
 from antiphon.execution.wire.ollama.options import grouped
 from antiphon.execution.wire.ollama.request_reader import DIALECT
@@ -23,6 +23,7 @@ _LEVELS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "
 def encode_request(request: ChatRequest, abilities: ChatAbilities) -> bytes:
     """The body for ``/api/chat``. Raises UnsupportedParameter, naming the first field that the server cannot honour."""
     _refuse(request, abilities)
+    speakers.refuse_names(request)
     told: dict[str, Any] = {
         "model": request.model,
         "messages": _messages(request, abilities),

@@ -13,6 +13,7 @@ import msgspec
 from antiphon.core.errors import AntiphonError, UpstreamRefused
 from antiphon.execution.wire import chat, reading
 from antiphon.execution.wire import chat_answer as neutral
+from antiphon.execution.wire.answer_ids import CHAT, answer_id
 from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.openai import errors as openai_errors
 from antiphon.execution.wire.openai import passthrough
@@ -36,7 +37,7 @@ class AnswerWriter:
 
     def __init__(self, model: str, request_id: str, *, wants_usage: bool = False) -> None:
         self._head = {
-            "id": f"chatcmpl-{request_id}",
+            "id": answer_id(CHAT, "", request_id),
             "object": "chat.completion.chunk",
             "created": int(time.time()),
             "model": model,
@@ -59,7 +60,7 @@ class AnswerWriter:
         match event:
             case neutral.Began():
                 self._head["created"] = event.created or self._head["created"]
-                self._head["id"] = event.id or self._head["id"]
+                self._head["id"] = answer_id(CHAT, event.id, self._request_id)
                 return b""
             case neutral.TextDelta():
                 return self._delta(event.index, content=event.text)
@@ -120,7 +121,7 @@ def write_whole(events: Iterable[Event], model: str, request_id: str) -> tuple[i
     if answer.failed is not None:
         return render_error(refused(answer.failed), request_id)
     body = {
-        "id": answer.began.id or f"chatcmpl-{request_id}",
+        "id": answer_id(CHAT, answer.began.id, request_id),
         "object": "chat.completion",
         "created": answer.began.created or int(time.time()),
         "model": model,

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from antiphon.core.errors import InvalidRequest, UpstreamRefused
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai.fields import Answer, Choice, Chunk, OddAnswer, RequestHead, UsageFields
-from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, decode_request, encode
+from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, check_size, decode_head, encode
 from antiphon.transport import sse
 
 DONE = b"data: [DONE]\n\n"
@@ -21,7 +21,8 @@ _MODEL = re.compile(rb'"model"\s*:\s*')
 
 def parse_head(body: bytes) -> RequestHead:
     """Read a request's routing fields. Raises InvalidRequest naming the field at fault."""
-    head = decode_request(_decode_head, body)
+    check_size(body)
+    head = decode_head(_decode_head, body)
     if head.api_base is not UNSET or head.base_url is not UNSET:
         raise address_refused("api_base" if head.api_base is not UNSET else "base_url")
     check_model(head.model)
@@ -51,14 +52,14 @@ def with_model(body: bytes, asked: str, wanted: str) -> bytes:
         old = encode(asked)
         if body.startswith(old, first.end()):
             return b"".join((body[: first.end()], encode(wanted), body[first.end() + len(old) :]))
-    fields = decode_request(_decode_fields, body)
+    fields = decode_head(_decode_fields, body)
     fields["model"] = msgspec.Raw(encode(wanted))
     return encode(fields)
 
 
 def without_field(body: bytes, name: str) -> bytes:
     """``body`` without a field, and written anew."""
-    fields = decode_request(_decode_fields, body)
+    fields = decode_head(_decode_fields, body)
     fields.pop(name, None)
     return encode(fields)
 
@@ -68,7 +69,7 @@ def with_usage(body: bytes) -> bytes:
     if b'"stream_options"' not in body:
         start = body.index(b"{") + 1
         return b"".join((body[:start], b'"stream_options":{"include_usage":true},', body[start:]))
-    fields = decode_request(_decode_fields, body)
+    fields = decode_head(_decode_fields, body)
     options = msgspec.json.decode(fields.get("stream_options", msgspec.Raw(b"null"))) or {}
     options["include_usage"] = True
     fields["stream_options"] = msgspec.Raw(encode(options))
@@ -110,6 +111,8 @@ def read_answer(body: bytes) -> tuple[Usage | None, Any]:
 def each_chunk(raw: bytes) -> Iterator[Chunk | None]:
     """The events of a frame one by one, None for those that are not JSON objects (``[DONE]`` is left out)."""
     for event in sse.split(raw):
+        if b"data" not in event:
+            continue  # comments and empty lines, of which a server may send any number
         plain = event.startswith(b"data: ") and event.find(b"\n") == len(event) - 2 and event[-1] == 0x0A
         for data in (event[6:-2],) if plain else [parsed.data.encode() for parsed in sse.parse(event)]:
             if data == b"[DONE]":
@@ -127,7 +130,7 @@ def chunks(raw: bytes) -> list[Chunk | None]:
 
 def begins(raw: bytes) -> bool:
     """Whether a reader would see something of this frame. Looks no further than the first event with content."""
-    return any(has_content(chunk) for chunk in each_chunk(raw))
+    return b"data" in raw and any(has_content(chunk) for chunk in each_chunk(raw))
 
 
 def finished(choice: Choice) -> bool:

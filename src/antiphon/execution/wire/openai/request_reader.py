@@ -20,7 +20,7 @@ DIALECT = "openai"
 HINTS = frozenset(
     {
         "metadata", "prediction", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "service_tier",
-        "store", "verbosity",
+        "store",
     }
 )  # fmt: skip
 """Fields that change what a call costs, how fast it is or what is kept of it, but not what is asked."""
@@ -29,6 +29,7 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
     "function_call": ("none", "auto"),
     "logit_bias": ({},),
     "modalities": (["text"], []),
+    "verbosity": ("medium",),
 }
 """Values that ask for nothing; ``null`` always does."""
 

@@ -13,8 +13,8 @@ from antiphon.execution.wire.openai.request_reader import DIALECT
 
 _BUDGETS = {"minimal": 1024, "low": 4096, "medium": 16384}
 """Tokens for those who measure thinking by them (Model Studio's documentation, ``reasoning_effort``); more effort has no bound."""
-_KIN = "responses"
-"""OpenAI's other dialect, whose hints are named as they are here."""
+_KIN = {"text.verbosity": "verbosity"}
+"""Fields of OpenAI's other dialect, and what they are called here; its hints have the same names."""
 _SCHEMA_NAME = "answer"
 """OpenAI wants a name for the schema of an answer; others have none."""
 
@@ -36,8 +36,9 @@ def fields_of(request: ChatRequest, abilities: ChatAbilities) -> dict[str, Any]:
         body["stream"] = True
         if request.wants_usage and abilities.stream_usage:
             body["stream_options"] = {"include_usage": True}
-    body.update(chat.own_fields(request, DIALECT))
-    if request.dialect == _KIN:
+    known = _KIN if request.dialect == "responses" else {}
+    body.update({known.get(name, name): value for name, value in chat.own_fields(request, DIALECT, known).items()})
+    if known:
         body.update(request.hints)
     return body
 

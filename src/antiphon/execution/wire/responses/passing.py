@@ -83,6 +83,8 @@ class Watch:
 
         That the response has failed goes on too, unless nothing of it was seen yet and another server may be asked.
         """
+        if b"data" not in raw:
+            return raw  # comments, of which a server may send any number
         length = 0
         for event, told in _each(raw):
             if told.type in _BROKEN:
@@ -155,7 +157,7 @@ def _each(raw: bytes) -> Iterator[tuple[bytes, _Event]]:
     for event in sse.split(raw):
         name = event[6 : event.find(b"\n")].strip().decode("utf-8", "replace") if event.startswith(b"event:") else ""
         told = _Event(name)
-        if not name or name in _READ:
+        if b"data" in event and (not name or name in _READ):
             for parsed in sse.parse(event):
                 try:
                     told = _decode_event(parsed.data.encode())

@@ -27,6 +27,8 @@ ECHOED = (
 """Fields that a response gives back as they were asked."""
 _HINTS = ("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "service_tier")
 """Those that mean the same to OpenAI's chat endpoint, and change no answer."""
+HINTS = frozenset({*_HINTS, "max_tool_calls", "metadata", "safety_identifier", "store", "user"})
+"""All that change no answer; ``max_tool_calls`` is about tools that OpenAI runs."""
 _NOTHING = (NULL, msgspec.Raw(b"false"), msgspec.Raw(b"[]"), msgspec.Raw(b"{}"))
 """Values of fields that are not served which ask for nothing."""
 _ELSEWHERE = {
@@ -153,8 +155,6 @@ def decode_request(body: bytes) -> chat.ChatRequest:
     wants_logprobs = _LOGPROBS in (read.include or ()) or bool(read.top_logprobs)
     stops = [read.stop] if isinstance(read.stop, str) else read.stop or []
     hints = {name: fields[name] for name in _HINTS if fields.get(name, NULL) != NULL}
-    if read.text is not None and read.text.verbosity is not None:
-        hints["verbosity"] = msgspec.Raw(reading.encode(read.text.verbosity))
     return chat.ChatRequest(
         dialect=DIALECT,
         model=read.model,
@@ -211,6 +211,7 @@ def _extra(read: _Request, fields: dict[str, msgspec.Raw]) -> dict[str, msgspec.
         ("truncation", read.truncation, "disabled"),
         ("reasoning.context", reasoning.context, "auto"),
         ("reasoning.mode", reasoning.mode, "standard"),
+        ("text.verbosity", read.text.verbosity if read.text is not None else None, "medium"),
     ):
         if told not in (None, plain):
             extra[name] = msgspec.Raw(reading.encode(told))

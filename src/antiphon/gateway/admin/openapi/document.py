@@ -92,6 +92,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
     401: ("Unauthenticated", "The API key is missing or wrong."),
     404: ("NotFound", "There is no such model."),
     413: ("TooLarge", "The request body is too large."),
+    415: ("Compressed", "The request body is compressed, and bodies are not decompressed here."),
     429: ("QueueFull", "The model's queue is full; `retry-after` says when to try again."),
     500: ("Internal", "Antiphon itself failed; its log has the details under the request id."),
     502: ("Upstream", "Whoever should have answered failed."),
