@@ -46,7 +46,7 @@ class Routes:
 
 def replica_info(name: str, route: RouteSettings, providers: Mapping[str, ProviderSettings]) -> ReplicaInfo:
     """What is known of a replica, ``provider/model``, from its row of the configuration."""
-    limits = LimitSettings(route.max_calls, route.min_calls, route.max_tokens, route.adaptive)
+    limits = LimitSettings(route.max_calls, min(route.min_calls, route.max_calls), route.max_tokens, route.adaptive)
     provider = providers.get(name.partition("/")[0])
     if provider is None:
         return ReplicaInfo(name, limits=limits)

@@ -205,9 +205,6 @@ class Checker:
                 hint = f'did you mean "{near}"? ' if near else ""
                 what = f'the route "{route.name}" is for no model and no alias that is known'
                 yield self._error(f"{path}.name", what, f"{hint}known: {', '.join(sorted(known)) or 'none'}")
-            if route.min_calls > route.max_calls:
-                what = f"{path}.min_calls is {route.min_calls}, and max_calls {route.max_calls}"
-                yield self._error(f"{path}.min_calls", what, "min_calls must not be more than max_calls")
             for number, policy in enumerate(route.policy):
                 if policy.name and policy.name.replace("_", "-") not in policies:
                     what = f'route "{route.name}": policy "{policy.name}" is not known'

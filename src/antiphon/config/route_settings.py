@@ -82,7 +82,7 @@ class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_calls: Count = 256
     """Calls that a replica has at once, at most."""
     min_calls: Count = 4
-    """Calls that a replica may always have at once."""
+    """Calls that a replica may always have at once, as far as ``max_calls`` allows."""
     max_tokens: Annotated[int, Meta(ge=0)] = 0
     """Tokens of prompts and answers that a replica has at once, at most; 0 means any."""
     adaptive: bool = True

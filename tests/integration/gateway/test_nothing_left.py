@@ -63,6 +63,11 @@ FORM = (
 )
 
 
+ROUTES = (
+    "routes: [{name: scheduled, max_calls: 1, adaptive: false, attempts: 2, retry_budget: 1, breaker: {minimum_calls: 1000000}}]"
+)
+
+
 class Bench:
     """A worker in this process, and models' servers that are played."""
 
@@ -86,7 +91,7 @@ class Bench:
         rows.append({"name": "able", "url": upstream.url, "models": ["able"], "capabilities": able, **usual})
         rows.append({"name": "native", "url": upstream.url, "models": ["native"], "capabilities": {"responses": True}, **usual})
         rows.append({"name": "away", "url": "http://127.0.0.1:1/v1", "models": ["away"], **usual})
-        more = f"aliases: {{either: [away, openai, anthropic]}}\nserver: {{log_calls: false, keys: [{{name: k, key: {KEY}}}]}}\n"
+        more = f"aliases: {{either: [away, openai, anthropic], scheduled: [openai, anthropic]}}\n{ROUTES}\nserver: {{log_calls: false, keys: [{{name: k, key: {KEY}}}]}}\n"
         file = folder / "antiphon.yaml"
         file.write_text(
             f"data_dir: {folder}/data\nmodels: []\nembeddings: {{enabled: false}}\nproviders: {json.dumps(rows)}\n{more}"
@@ -335,6 +340,30 @@ def test_servers_that_are_away_and_those_behind_them(bench: Bench, endpoint: str
             return bench.post(endpoint, request(endpoint, "either", stream=stream))
 
         assert bench.leaves_nothing("fallen back", fall_back) == 200
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("endpoint", ["chat/completions", "messages"])
+def test_scheduled_calls(bench: Bench, endpoint: str, stream: bool) -> None:
+    """Answered, refused, failed at all replicas, and left while they are answered."""
+    body = request(endpoint, "scheduled", stream=stream)
+
+    def answered() -> int:
+        player = player_of("openai")
+        bench.play((player.stream if stream else player.whole)(TOLD) or ())
+        return bench.post(endpoint, body)
+
+    def failed() -> int:
+        bench.play([Status(500), Body("{}")])
+        return bench.post(endpoint, body)
+
+    def left() -> int:
+        bench.play([Hang()])
+        return bench.leave(endpoint, body)
+
+    bench.leaves_nothing("answered", answered)
+    assert bench.leaves_nothing("failed", failed) == 500
+    bench.leaves_nothing("left", left)
 
 
 def test_conversations(bench: Bench) -> None:

@@ -120,7 +120,7 @@ def test_a_server_that_wants_rest_gets_it(start: Start, servers: list[MockUpstre
 
 def test_one_at_a_time_means_one_at_a_time(start: Start, servers: list[MockUpstream]) -> None:
     servers[0].script(Delay(0.05), *HI, times=None)
-    process = start("policy: least-tokens, max_calls: 1, min_calls: 1", count=1)
+    process = start("policy: least-tokens, max_calls: 1", count=1)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: ask(process), range(8)))
     assert {answer.status_code for answer in answers} == {200}
@@ -132,7 +132,7 @@ def test_one_at_a_time_means_one_at_a_time(start: Start, servers: list[MockUpstr
 def test_the_higher_tier_goes_first(start: Start, servers: list[MockUpstream]) -> None:
     gate = Gate()
     servers[0].script(gate, *HI).script(Delay(0.05), *HI, times=None)
-    process = start("policy: least-tokens, max_calls: 1, min_calls: 1, p1: {floor: 0}, p2: {floor: 0}", count=1)
+    process = start("policy: least-tokens, max_calls: 1, p1: {floor: 0}, p2: {floor: 0}", count=1)
     order: list[str] = []
 
     def call(tier: str) -> None:
@@ -154,7 +154,7 @@ def test_the_higher_tier_goes_first(start: Start, servers: list[MockUpstream]) -
 
 def test_a_full_queue_and_a_long_wait_are_refused_with_the_time_to_come_back(start: Start, servers: list[MockUpstream]) -> None:
     servers[0].script(Delay(3), *HI, times=None)
-    process = start("policy: least-tokens, max_calls: 1, min_calls: 1, max_waiting: 1, p1: {max_wait: 0.3}", count=1)
+    process = start("policy: least-tokens, max_calls: 1, max_waiting: 1, p1: {max_wait: 0.3}", count=1)
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(ask, process)
         assert servers[0].wait_requests(1)
@@ -170,7 +170,7 @@ def test_a_full_queue_and_a_long_wait_are_refused_with_the_time_to_come_back(sta
 
 def test_who_leaves_the_queue_leaves_no_trace(start: Start, servers: list[MockUpstream]) -> None:
     servers[0].script(Delay(0.5), *HI, times=None)
-    process = start("policy: least-tokens, max_calls: 1, min_calls: 1", count=1)
+    process = start("policy: least-tokens, max_calls: 1", count=1)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(ask, process)
         assert servers[0].wait_requests(1)
@@ -229,7 +229,7 @@ def test_official_clients_stream_through_a_route(start: Start, servers: list[Moc
 def test_a_scheduler_shows_how_it_is(start: Start, servers: list[MockUpstream]) -> None:
     gate = Gate()
     servers[0].script(gate, *HI, times=None)
-    process = start("policy: least-tokens, max_calls: 1, min_calls: 1", count=1)
+    process = start("policy: least-tokens, max_calls: 1", count=1)
     with ThreadPoolExecutor(2) as pool:
         running = [pool.submit(ask, process)]
         assert servers[0].wait_requests(1)

@@ -29,7 +29,7 @@ def upstream() -> Iterator[MockUpstream]:
 
 @pytest.fixture
 def server(tmp_path: Path, upstream: MockUpstream) -> Iterator[WholeServer]:
-    route = "{name: m, policy: least-tokens, max_calls: 2, min_calls: 1, adaptive: false, p1: {floor: 0}, p2: {floor: 0}}"
+    route = "{name: m, policy: least-tokens, max_calls: 2, adaptive: false, p1: {floor: 0}, p2: {floor: 0}}"
     rows = f"providers: [{{name: p, url: '{upstream.url}/v1', models: [m]}}]\nroutes: [{route}]\n"
     running = WholeServer(rows, tmp_path, WORKERS)
     yield running
