@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from random import Random
 
-from antiphon.scheduling.fleet import ReplicaInfo
+from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.job import Decision, Dispatch, Job, Withdraw
 from antiphon.scheduling.limits import LimitSettings
 from antiphon.scheduling.scheduler import Scheduler

@@ -25,6 +25,10 @@ class Members:
     def __contains__(self, index: int) -> bool:
         return index in self._places
 
+    def place(self, index: int) -> int:
+        """Where it stands among them."""
+        return self._places.get(index, -1)
+
     def put(self, index: int, there: bool) -> None:
         """Let it be a member, or not."""
         place = self._places.get(index, -1)

@@ -5,6 +5,7 @@ from math import exp, inf
 import msgspec
 
 from antiphon.core.breaker import Breaker, BreakerPolicy
+from antiphon.scheduling.fairness import Demand
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
 from antiphon.scheduling.prefix import Holders, PrefixIndex
@@ -87,11 +88,12 @@ class CallSize:
 class Shared:
     """What the replicas of a fleet have in common."""
 
-    __slots__ = ("calls", "holders", "size", "typical")
+    __slots__ = ("calls", "demand", "holders", "size", "typical")
 
     def __init__(self) -> None:
         self.calls = 0
         """Calls that are out."""
+        self.demand = Demand()
         self.typical = Speed()
         self.size = CallSize()
         self.holders = Holders()
@@ -248,6 +250,7 @@ class Replica:
         """A call went there."""
         self.out[out.job.id] = out
         self._shared.calls += 1
+        self._shared.demand.sent(out.job.tenant)
         self.prefill_tokens += out.uncached
         self.tokens += out.job.prompt_tokens + out.output
         self.answers += out.output
@@ -286,6 +289,7 @@ class Replica:
         if self.out.pop(out.job.id, None) is None:
             return
         self._shared.calls -= 1
+        self._shared.demand.back(out.job.tenant)
         if out.first_at < 0:
             self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
         self.tokens -= out.job.prompt_tokens + out.output

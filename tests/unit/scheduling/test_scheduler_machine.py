@@ -1,4 +1,4 @@
-"""Any order of events, also late, repeated and unknown ones: no call is lost or run twice, none waits for ever, and all counts agree."""
+"""Any order of events, also late, repeated and unknown ones: no call is lost or run twice, none waits for ever, all counts agree."""
 
 from dataclasses import dataclass, field
 
@@ -29,7 +29,8 @@ NAMES = ("a", "b", "c", "d", "e")
 
 def infos(names):
     return [
-        ReplicaInfo(name, limits=LimitSettings(max_calls=2 + place, min_calls=1), cache_blocks=8) for place, name in enumerate(names)
+        ReplicaInfo(name, limits=LimitSettings(max_calls=2 + place, min_calls=1), cache_blocks=8)
+        for place, name in enumerate(names)
     ]
 
 
@@ -153,9 +154,7 @@ class Machine(RuleBasedStateMachine):
         known = self.calls[job_id]
         began = known.at.pop(replica)
         known.since = self.now
-        self.tell(
-            "failed", job_id, replica, self.now, retryable=retryable, blame=blame, unreachable=unreachable, retry_after=rest
-        )
+        self.tell("failed", job_id, replica, self.now, retryable=retryable, blame=blame, unreachable=unreachable, retry_after=rest)
         if began or not retryable:
             assert known.ended or known.at, "tried again although it must not be"
 
@@ -217,9 +216,7 @@ class Machine(RuleBasedStateMachine):
     def reconfigure(self, count, start, policy, floors):
         self.names = tuple(NAMES[(start + place) % 5] for place in range(count))
         self.policy = ((policy, 1.0),)
-        queue = QueueSettings(
-            max_waiting=6, max_wait=MAX_WAIT, patience=3.0, floors=(0.0, 0.2, 0.2) if floors else (0.0, 0.0, 0.0)
-        )
+        queue = QueueSettings(max_waiting=6, max_wait=MAX_WAIT, patience=3.0, floors=(0.0, 0.2, 0.2) if floors else (0.0, 0.0, 0.0))
         self.settings = SchedulerSettings(
             queue=queue, breaker=SETTINGS.breaker, retries=SETTINGS.retries, slow_start=SETTINGS.slow_start
         )
@@ -292,7 +289,10 @@ class Machine(RuleBasedStateMachine):
 
 TestMachine = Machine.TestCase
 TestMachine.settings = settings(
-    max_examples=50, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=50,
+    stateful_step_count=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
 

@@ -125,12 +125,19 @@ class Run:
             elif kind == 3 and self.now == self._tick:
                 self._tick = inf
                 self._ask(self.scheduler.tick)
+            elif kind > 3:
+                self._befall(kind, which, version)
             self._set_alarm()
+
+    def _befall(self, kind: int, which: int, version: int) -> None:
+        """Something happens that only a run with troubles knows."""
 
     def _sample(self) -> None:
         at = self._sampled
         waiting = self.scheduler.waiting + sum(replica.waiting for replica in self.replicas)
-        busy, occupied = (sum(seconds) for seconds in zip(*((each.busy(at), each.occupied(at)) for each in self.replicas), strict=True))
+        busy, occupied = (
+            sum(seconds) for seconds in zip(*((each.busy(at), each.occupied(at)) for each in self.replicas), strict=True)
+        )
         self.samples.append(Sample(at, waiting, busy, occupied))
         self._sampled += self._watch.every
 

@@ -224,9 +224,7 @@ class SimulatedReplica:
             without_end = max(1, (head.left - 1) // tokens)
             alike = min(alike, without_end) if self._ends else without_end
         milliseconds = (
-            spec.step_base_ms
-            + spec.step_per_sequence_ms * decoding
-            + spec.step_per_kilotoken_ms * (self._held + decoding) / 1000
+            spec.step_base_ms + spec.step_per_sequence_ms * decoding + spec.step_per_kilotoken_ms * (self._held + decoding) / 1000
         )
         self._steps = alike
         self._first = milliseconds / 1000 + prefilled / spec.prefill_rate

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from antiphon.scheduling.simulator.replica import ReplicaSpec, SimulatedReplica
 from tests.unit.scheduling.simulator.slow_replica import SlowReplica
 
-SPEC = ReplicaSpec(prefill_rate=10_000, step_base_ms=10, step_per_sequence_ms=0.5, step_per_kilotoken_ms=2, chunk=64, block_tokens=16)
+SPEC = ReplicaSpec(
+    prefill_rate=10_000, step_base_ms=10, step_per_sequence_ms=0.5, step_per_kilotoken_ms=2, chunk=64, block_tokens=16
+)
 
 specs = st.builds(
     ReplicaSpec,
