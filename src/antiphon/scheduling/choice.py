@@ -106,7 +106,7 @@ class Choice:
             try:
                 for index in policy.nominate(job, situation)[:NOMINEES]:
                     if index not in found and index in fleet.usable:
-                        found.append(index)
+                        found.append(int(index))
             except Exception:
                 conduct.faults += 1
             conduct.spent += self._stopwatch() - began
