@@ -7,6 +7,7 @@ import msgspec
 from antiphon.core.breaker import Breaker, BreakerPolicy
 from antiphon.scheduling.fairness import Demand
 from antiphon.scheduling.job import Job
+from antiphon.scheduling.lengths import PRIOR
 from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
 from antiphon.scheduling.prefix import Holders, PrefixIndex
 from antiphon.scheduling.speed import Speed
@@ -17,6 +18,10 @@ PEAK_DECAY = 10.0
 """Seconds in which a peak of latency falls to 1/e."""
 FAILURE_SHARE = 0.2
 """What a call counts for in the share of failed ones."""
+SILENCE = 30.0
+"""Seconds without a call after which what was learned of a replica's speed is doubted."""
+PROMPT_PRIOR = 512.0
+"""Tokens that a prompt is taken to have before any was seen."""
 PENALTY = 10.0
 """Seconds that an error counts as, so that fast errors draw nobody."""
 
@@ -70,16 +75,17 @@ class Out(msgspec.Struct, gc=False):
 class CallSize:
     """Tokens of a call as it usually is: what others' calls, of which only the number is known, are taken to be."""
 
-    __slots__ = ("output", "prompt", "uncached")
+    __slots__ = ("_seen", "output", "prompt", "uncached")
 
     def __init__(self) -> None:
-        self.prompt = 0.0
-        self.uncached = 0.0
-        self.output = 0.0
+        self._seen = False
+        self.prompt = self.uncached = PROMPT_PRIOR
+        self.output = PRIOR
 
     def saw(self, prompt: float, uncached: float, output: float) -> None:
         """One more call."""
-        share = 0.02 if self.prompt else 1.0
+        share = 0.02 if self._seen else 1.0
+        self._seen = True
         self.prompt += share * (prompt - self.prompt)
         self.uncached += share * (uncached - self.uncached)
         self.output += share * (output - self.output)
@@ -102,10 +108,11 @@ class Shared:
 class Replica:
     """One replica: what is out there, how fast it is, and whether it is well."""
 
-    def __init__(self, index: int, info: ReplicaInfo, shared: Shared, breaker: BreakerPolicy, joined: float) -> None:
+    def __init__(self, index: int, info: ReplicaInfo, shared: Shared, breaker: BreakerPolicy, now: float) -> None:
         self.index = index
         self.info = info
-        self.joined = joined
+        self.joined = now
+        """When it came; long ago where it was there from the beginning."""
         self.leaving = False
         """It gets no more calls; those that it has go on."""
         self.speed = Speed(shared.typical)
@@ -117,6 +124,9 @@ class Replica:
         """It asked to be left alone until then (retry-after)."""
         self.unreachable = 0
         """Times in a row that it could not be reached at all."""
+        self.doubted = False
+        """One call is to show how fast it is now."""
+        self._heard_at = now
         self.trips = 0
         """Times that its breaker opened since it was last closed for good."""
         self.out: dict[int, Out] = {}
@@ -134,7 +144,7 @@ class Replica:
         self._failures = 0.0
         self._answer_time = 0.0
         self._peak = 0.0
-        self._peak_at = joined
+        self._peak_at = now
         self._others = 0
         self._others_waiting = 0
         self._reported_at = -inf
@@ -190,7 +200,7 @@ class Replica:
         most = self.info.limits.max_tokens
         if most and self.out and self.held(now) + job.prompt_tokens + output > most:
             return False
-        return self.load(now) < max(1.0, self.limit.value * share) or not self.out
+        return not self.out or (self.load(now) < max(1.0, self.limit.value * share) and not self.doubted)
 
     def place_in(self, now: float) -> float:
         """Seconds until it may have one more call; 0 where it may now. Each of those that wait for its sake comes before."""
@@ -240,9 +250,16 @@ class Replica:
         self._others_waiting = min(self._others, max(0, reported.waiting - waiting))
         self._reported_at = now
 
-    def forget_speed(self) -> None:
-        """What was learned of its speed counts no longer: it is sick, and afterwards it may be as quick as any."""
-        self.speed = Speed(self._shared.typical)
+    def doubt(self, now: float) -> None:
+        """What was learned of its speed may be out of date: one call will tell."""
+        self.speed.doubt()
+        self.doubted = self.speed.known
+        self._heard_at = now
+
+    def doubt_after_silence(self, now: float) -> None:
+        """Nobody has chosen it for long, perhaps because it was slow once."""
+        if not self.out and now - self._heard_at > SILENCE:
+            self.doubt(now)
 
     # -- what happens there
 
@@ -263,12 +280,14 @@ class Replica:
         out.first_at = now
         out.calls_at_first = len(self.out)
         self.unreachable = 0
+        self._heard_at = now
         self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
         self.speed.saw_first_token(out.ahead, now - out.sent)
 
     def finished(self, out: Out, output_tokens: int, now: float) -> None:
         """A call's answer is whole."""
         self.gone(out)
+        self.doubted = False
         self.felt(now - out.sent, now)
         self._failures -= FAILURE_SHARE * self._failures
         seconds = now - out.sent

@@ -25,7 +25,7 @@ AGAIN_AT_ONCE = 16
 
 MANY = 4
 """Replicas from which on some are kept free of a dominant tenant."""
-ROOM = 1.5
+ROOM = 2.5
 """Times the places that the other tenants take which are kept free for them."""
 Scores = tuple[tuple[str, float], ...]
 
@@ -344,6 +344,8 @@ class Scheduler:
             self._send_again(now, decisions)
         if self._aside:
             self._send_awaiting(now, decisions)
+        if self._queue and self._admission.nowhere(now, self._settings.queue.cooling_wait):
+            self._turn_away(now, decisions)
         kept_off: str | None = None
         while self.fleet.open:
             waiting = self._queue.head(now, kept_off)
@@ -367,6 +369,12 @@ class Scheduler:
                 self._send(held, replica, scores, now, decisions)
             else:
                 self._set_aside(held, replica, now)
+
+    def _turn_away(self, now: float, decisions: list[Decision]) -> None:
+        """No replica may be asked for a while: whoever waits hears at once for how long."""
+        for waiting in self._queue.everybody():
+            self._queue.remove(waiting.job.id)
+            self._refuse(self._held[waiting.job.id], "no_replica", now, decisions)
 
     def _set_aside(self, held: Held, replica: Replica, now: float) -> None:
         """Let a call wait for the one replica that is best for it although others are open, for about as long as it seems."""

@@ -46,12 +46,12 @@ def busy(of, replica, calls, *, prompt_tokens=1000, output=100.0, first=1000):
     return [send(of, replica, job(first * (replica + 1) + number, prompt_tokens), output=output) for number in range(calls)]
 
 
-def learn(of, *, per_token=0.0001, pace=0.01):
-    """Let all replicas be known to prefill a token in ``per_token`` seconds and decode one in ``pace``."""
+def learn(of, *, per_token=0.0001, pace=0.01, slope=0.0):
+    """Let all replicas be known to prefill a token in ``per_token`` seconds and decode one in ``pace``, more with each call."""
     for replica in of.replicas:
         for running in range(1, 13):
             replica.speed.saw_first_token(1000, 1000 * per_token)
-            replica.speed.saw_tokens(running, pace)
+            replica.speed.saw_tokens(running, pace + slope * running)
 
 
 def situation(of, *, now=0.0, output=100.0, target=inf, home=("", "", "")):
