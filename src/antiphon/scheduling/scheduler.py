@@ -132,7 +132,7 @@ class Scheduler:
         self._health.first_token(where, out, now)
         where.first_token(out, now)
         if cached_tokens >= 0:
-            where.prefixes.lacks(held.job.blocks, cached_tokens // self._settings.block_tokens)
+            where.prefixes.found(held.job.prompt_tokens - out.uncached, cached_tokens)
         self._waits.saw(out.uncached, now - out.sent)
         held.began = True
         for other in [index for index in held.replicas if index != replica]:
