@@ -112,10 +112,13 @@ class Counting:
 def test_a_decision_looks_at_no_more_replicas_in_a_larger_fleet(name):
     looks = {}
     for size in (64, 512):
-        scheduler = Scheduler([info(f"r{place}", host="h0") for place in range(size)], ((name, 1.0),), SchedulerSettings(), home=HOME)
+        scheduler = Scheduler(
+            [info(f"r{place}", host="h0") for place in range(size)], ((name, 1.0),), SchedulerSettings(), home=HOME
+        )
         for number in range(200):
             scheduler.arrived(prompt(number % 7, number=number, session=f"s{number % 5}"), number / 100)
-        counting = scheduler.fleet.replicas = Counting(scheduler.fleet.replicas)
+        counting = Counting(scheduler.fleet.replicas)
+        scheduler.fleet.replicas = counting  # type: ignore[assignment]
         for number in range(200, 260):
             (sent,) = scheduler.arrived(prompt(number % 7, number=number, session=f"s{number % 5}"), number / 100)
             assert isinstance(sent, Dispatch)

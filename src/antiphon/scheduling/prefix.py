@@ -78,7 +78,7 @@ class PrefixIndex:
             self._trim(self._capacity)
 
     def found(self, expected_tokens: float, cached_tokens: float) -> None:
-        """The replica told how much of a prompt was there. Where that is less than was believed, its cache holds less than was believed.
+        """The replica told how much of a prompt was there. Where that is less than was believed, so is what it holds.
 
         Afterwards the whole prompt is there, so it is only the number of blocks that is learned.
         """

@@ -59,14 +59,13 @@ def test_tenants_that_left_are_forgotten_once_the_others_have_passed_them():
 def test_one_that_asks_for_more_than_all_others_dominates():
     demand = Demand()
     demand.asked("a", 100.0, 0.0)
-    assert not demand.dominates, "there is nobody else"
+    assert (demand.dominates, demand.dominant) == (False, "a"), "there is nobody else"
     demand.asked("b", 90.0, 0.0)
-    assert demand.dominates
-    assert demand.dominant == "a"
+    assert (demand.dominates, demand.dominant) == (True, "a")
     demand.asked("b", 20.0, 0.0)
     assert demand.dominant == "b"
     demand.asked("c", 30.0, 0.0)
-    assert not demand.dominates, "nobody has more than half of three"
+    assert (demand.dominates, demand.dominant) == (False, "b"), "nobody has more than half of three"
 
 
 def test_what_was_asked_long_ago_fades():

@@ -37,7 +37,9 @@ def test_31_a_prompt_that_nobody_knows_goes_where_there_is_least_to_do(policy):
     for root in range(3):
         made.fleet.replicas[root + 1].prefixes.sent(prompt(root, blocks=50).blocks)
     busy(made.fleet, 0, 3, prompt_tokens=3000)
-    places = Counter(place for number in range(100, 112) for place in sent(made.arrived(prompt(number, number=number, blocks=1), 0.0)))
+    places = Counter(
+        place for number in range(100, 112) for place in sent(made.arrived(prompt(number, number=number, blocks=1), 0.0))
+    )
     assert places == {1: 4, 2: 4, 3: 4}
 
 
@@ -45,7 +47,13 @@ def test_31_a_prompt_that_nobody_knows_goes_where_there_is_least_to_do(policy):
 def test_31_prompts_that_nobody_knows_are_spread_by_work_in_the_long_run(policy):
     rng = Random(5)
     calls = [
-        request(number, number / 40, 512 * (blocks := rng.randint(1, 20)), 30, blocks=tuple(number * 100 + place for place in range(blocks)))
+        request(
+            number,
+            number / 40,
+            512 * (blocks := rng.randint(1, 20)),
+            30,
+            blocks=tuple(number * 100 + place for place in range(blocks)),
+        )
         for number in range(1500)
     ]
     done = run(calls, policy=policy)
@@ -98,7 +106,8 @@ def two_gateways(calls, poll_every):
     infos = [ReplicaInfo(f"r{place}", limits=LimitSettings(max_calls=SPEC.max_running)) for place in range(8)]
     done = TroubledRun(calls, [SPEC] * 8, infos, (("balanced", 1.0),), SchedulerSettings())
     done.set_troubles((), poll_every=poll_every)
-    done.scheduler = Gateways([Scheduler(infos, (("balanced", 1.0),), SchedulerSettings(), seed=seed) for seed in range(2)])
+    gateways = Gateways([Scheduler(infos, (("balanced", 1.0),), SchedulerSettings(), seed=seed) for seed in range(2)])
+    done.scheduler = gateways  # type: ignore[assignment]
     done.go()
     return done
 
@@ -152,9 +161,7 @@ def greedy(seconds, *, greedy_too, others=0):
             tokens, output = int(length * rng.lognormvariate(5.7, 0.5)), int(rng.lognormvariate(4.6, 0.6))
             calls.append(request(0, moment, max(1, tokens), max(1, min(1000, output)), tenant=tenant))
     calls.sort(key=lambda call: call.job.arrived)
-    return [
-        msgspec.structs.replace(call, job=msgspec.structs.replace(call.job, id=number)) for number, call in enumerate(calls)
-    ]
+    return [msgspec.structs.replace(call, job=msgspec.structs.replace(call.job, id=number)) for number, call in enumerate(calls)]
 
 
 @pytest.mark.parametrize("others", [0, 10])
@@ -206,7 +213,9 @@ def test_39_whoever_a_call_falls_back_to_is_cooled_down_too():
     last = made.failed(1, third.replica, 4.0, retry_after=40.0)
     assert isinstance(last[0], Refuse)
     (refusal,) = made.arrived(job(99), 5.0)
-    assert (refusal.reason, refusal.retry_after) == ("no_replica", pytest.approx(17.0)), "the seconds that the first of them has left"
+    assert (refusal.reason, refusal.retry_after) == ("no_replica", pytest.approx(17.0)), (
+        "the seconds that the first of them has left"
+    )
     made.tick(22.1)
     assert sent(made.arrived(job(100), 22.1)) == [second.replica]
 

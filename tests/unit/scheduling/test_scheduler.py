@@ -334,7 +334,9 @@ def test_a_queue_is_taken_over_into_another_order():
 def test_a_replica_that_joins_gets_its_share_slowly():
     def drawn(age):
         made = Scheduler([info("a", 400), info("b", 400)], (("round_robin", 1.0),), SchedulerSettings(slow_start=100.0))
-        made.reconfigure([info("a", 400), info("b", 400), info("new", 400)], (("round_robin", 1.0),), SchedulerSettings(slow_start=100.0), 0.0)
+        made.reconfigure(
+            [info("a", 400), info("b", 400), info("new", 400)], (("round_robin", 1.0),), SchedulerSettings(slow_start=100.0), 0.0
+        )
         sent = [made.arrived(job(number), age)[0].replica for number in range(300)]
         return sent.count(2)
 

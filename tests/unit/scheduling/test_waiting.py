@@ -58,7 +58,11 @@ def test_equals_go_in_the_order_in_which_they_came():
 
 
 def test_a_tier_below_its_floor_goes_first_until_it_has_its_share():
-    made = queue(*(job(number, tier=0) for number in range(20)), *(job(100 + number, tier=2) for number in range(20)), floors=(0.0, 0.0, 0.25))
+    made = queue(
+        *(job(number, tier=0) for number in range(20)),
+        *(job(100 + number, tier=2) for number in range(20)),
+        floors=(0.0, 0.0, 0.25),
+    )
     tiers = []
     while made and len(tiers) < 20:
         head = made.head(0.0)

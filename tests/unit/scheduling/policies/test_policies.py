@@ -126,7 +126,10 @@ def test_hashing_goes_by_the_prompt_and_then_by_the_tenant():
 
 def test_the_nearest_comes_first_by_host_rack_and_region():
     of = fleet(
-        info("far", region="us"), info("region", region="eu"), info("rack", region="eu", rack="r1"), info("host", rack="r1", host="h1")
+        info("far", region="us"),
+        info("region", region="eu"),
+        info("rack", region="eu", rack="r1"),
+        info("host", rack="r1", host="h1"),
     )
     home = ("h1", "r1", "eu")
     assert best("nearest", of, job(), home=home) == 3
