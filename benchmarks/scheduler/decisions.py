@@ -3,11 +3,12 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
-from antiphon.scheduling.replica import ReplicaInfo
-from antiphon.scheduling.job import Decision, Dispatch, Job, Withdraw
+from antiphon.scheduling.job import Decision, Dispatch, Job
 from antiphon.scheduling.limits import LimitSettings
+from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
 
@@ -43,13 +44,9 @@ class Bench:
             self._now += 0.01
             self._arrive()
             job, replica = self._out.pop(self._rng.randrange(len(self._out)))
-            self._tell("first token", lambda job=job, replica=replica: self.scheduler.first_token(job.id, replica, self._now))
+            self._tell("first token", partial(self.scheduler.first_token, job.id, replica))
             self._now += 0.01
-            tokens = self._rng.randrange(10, 500)
-            self._tell(
-                "finished",
-                lambda job=job, replica=replica, tokens=tokens: self.scheduler.finished(job.id, replica, tokens, self._now),
-            )
+            self._tell("finished", partial(self.scheduler.finished, job.id, replica, self._rng.randrange(10, 500)))
 
     def forget(self) -> None:
         """Begin to measure."""
@@ -68,18 +65,16 @@ class Bench:
             tenant=f"tenant-{rng.randrange(TENANTS)}",
             deadline=self._now + 1e5 * rng.random() + 1e5,
         )
-        self._tell("arrived", lambda: self.scheduler.arrived(job, self._now))
+        self._tell("arrived", partial(self.scheduler.arrived, job))
 
-    def _tell(self, kind: str, event: Callable[[], list[Decision]]) -> None:
+    def _tell(self, kind: str, event: Callable[[float], list[Decision]]) -> None:
         before = time.thread_time()
-        decisions = event()
+        decisions = event(self._now)
         self.spent[kind] += time.thread_time() - before
         self.told[kind] += 1
         for decision in decisions:
             if isinstance(decision, Dispatch) and not decision.hedge:
                 self._out.append((decision.job, decision.replica))
-            elif isinstance(decision, Dispatch | Withdraw):
-                continue
 
 
 def measure(policy: str, calls: int, queued: int = QUEUED) -> float:

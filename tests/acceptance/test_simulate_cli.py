@@ -107,9 +107,8 @@ def test_a_picture(cli, tmp_path, trace, fleet, ending):
 
 
 def test_a_picture_where_matplotlib_is_missing(cli, tmp_path, trace):
-    (tmp_path / "hidden" / "matplotlib").mkdir(parents=True)
-    (tmp_path / "hidden" / "matplotlib" / "__init__.py").write_text("raise ImportError")
-    path = f"{tmp_path / 'hidden'}:{':'.join(sys.path)}"
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['matplotlib'] = None\n")  # as if it were not installed
+    path = ":".join([str(tmp_path), *sys.path])
     shown = cli.run("simulate", "--trace", trace, "--policy", "fifo", "--plot", "a.svg", code=2, PYTHONPATH=path)
     assert "pip install 'antiphon[plot]'" in shown.err
 

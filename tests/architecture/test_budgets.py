@@ -41,6 +41,7 @@ CATCHES_EVERYTHING: dict[str, str] = {
 
 IMPORTS_LATE: dict[str, str] = {
     "src/antiphon/cli/chat.py: readline": "changes how input() behaves, so only a conversation loads it",
+    "src/antiphon/cli/simulate/__init__.py: antiphon.cli.simulate.picture": "needs matplotlib, so only a picture loads it",
 }
 """``file: module`` -> why it is imported inside a function (optional, or heavy and not always needed)."""
 

@@ -1,11 +1,16 @@
 """The file of the fleet: the shipped one is whole, and what is wrong with another is named with its line."""
 
+import itertools
+import re
 from pathlib import Path
 
 import pytest
 
 from antiphon.cli.simulate.fleet_file import SHIPPED, read_fleet
 from antiphon.core.errors import ConfigError
+from antiphon.scheduling.simulator.figures import Figures
+from antiphon.scheduling.simulator.replica import ReplicaSpec
+from antiphon.scheduling.simulator.scenario import Callers
 
 ROOT = Path(__file__).parents[3]
 WRITTEN = """\
@@ -28,10 +33,28 @@ def test_every_figure_of_the_shipped_one_has_its_comment():
     lines = SHIPPED.read_text().splitlines()
     bare = [
         line
-        for before, line in zip(lines, lines[1:], strict=False)
+        for before, line in itertools.pairwise(lines)
         if ":" in line and line.rpartition(":")[2].strip() and not line.strip().startswith("#") and "#" not in before
     ]
     assert bare == ["  - count: 8", "      block_tokens: 512"]  # said by the lines around them
+
+
+def test_the_one_of_the_page_can_be_read(tmp_path):
+    block = re.search(r"```yaml\n(.*?)```", (ROOT / "docs" / "how-to" / "simulate.md").read_text(), re.DOTALL)
+    assert block is not None
+    file = tmp_path / "fleet.yaml"
+    file.write_text(block[1])
+    assert len(read_fleet(file, 512).specs) == 6
+
+
+def test_every_setting_and_every_figure_is_in_the_reference():
+    page = (ROOT / "docs" / "reference" / "simulator.md").read_text()
+    settings = {
+        *(f"callers.{name}" for name in Callers.__struct_fields__),
+        *(f"fleet[].replica.{name}" for name in ReplicaSpec.__struct_fields__ if name != "block_tokens"),
+        *("fleet[].count", "block_tokens", "scheduler", *Figures.__struct_fields__),
+    }
+    assert [name for name in sorted(settings) if f"`{name}`" not in page] == []
 
 
 def test_another(tmp_path):

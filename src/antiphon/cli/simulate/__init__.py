@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -48,9 +49,7 @@ class SimulateOptions(msgspec.Struct, frozen=True):
     limit: Annotated[int, typer.Option("--limit", min=0, help="Replay only so many calls, the first; 0 means all.")] = 0
     seed: Annotated[int, typer.Option("--seed", min=0, help="What is drawn by chance is the same for the same seed.")] = 0
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the runs over time into this file: .svg, .png or .pdf.")
-    ] = None
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the runs over time into this file: .svg, .png or .pdf.")] = None
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -159,11 +158,9 @@ def _check_picture(file: Path) -> None:
         raise ConfigError(what, remedy=f"give it one of the endings {', '.join(PICTURES)}", key="plot")
     if not file.parent.is_dir():
         raise ConfigError(f"--plot {file}: there is no folder {file.parent}", remedy="make it first", key="plot")
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
+    if find_spec("matplotlib") is None:
         remedy = "install it with \"pip install 'antiphon[plot]'\", or leave out --plot"
-        raise ConfigError("--plot needs matplotlib, which is not installed", remedy=remedy, key="plot") from None
+        raise ConfigError("--plot needs matplotlib, which is not installed", remedy=remedy, key="plot")
 
 
 def _draw(series: Sequence[Series], title: str, file: Path) -> None:

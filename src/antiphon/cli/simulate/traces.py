@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 
 import msgspec
 
@@ -19,8 +19,8 @@ MOONCAKE_BLOCK = 512
 """Tokens that a hash of Mooncake's traces stands for."""
 GZIP = b"\x1f\x8b"
 KINDS = (
-    "Azure's CSV (TIMESTAMP,ContextTokens,GeneratedTokens), Mooncake's JSON lines (timestamp, input_length, output_length, hash_ids),"
-    " Antiphon's call log and the answer of GET /admin/calls"
+    "Azure's CSV (TIMESTAMP,ContextTokens,GeneratedTokens), Mooncake's JSON lines (timestamp, input_length, output_length,"
+    " hash_ids), Antiphon's call log and the answer of GET /admin/calls"
 )
 
 Line = tuple[int, str]
@@ -68,11 +68,11 @@ def read_trace(path: Path) -> Trace:
     return Trace(kind, moved, len(read) - len(kept), block_tokens)
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> BinaryIO:
     try:
         with path.open("rb") as file:
             packed = file.read(2) == GZIP
-        return gzip.open(path) if packed else path.open("rb")
+        return cast("BinaryIO", gzip.open(path)) if packed else path.open("rb")
     except FileNotFoundError:
         raise ConfigError("there is no such file", remedy="check the path", file=str(path)) from None
     except OSError as error:
@@ -81,7 +81,7 @@ def _open(path: Path) -> IO[bytes]:
         ) from None
 
 
-def _lines(path: Path, stream: IO[bytes]) -> Iterator[Line]:
+def _lines(path: Path, stream: BinaryIO) -> Iterator[Line]:
     """Lines that are not blank."""
     number = 0
     try:
