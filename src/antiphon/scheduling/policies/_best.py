@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-
 UNKNOWN = 1e-6
 """Seconds that a token of work counts for besides what is known of its speed: where nothing is known, the least work is best."""
 
