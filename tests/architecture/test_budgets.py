@@ -32,6 +32,8 @@ CATCHES_EVERYTHING: dict[str, str] = {
     "src/antiphon/execution/engines/_stepper.py: Stepper._end": "border to the engine's library: it may be past closing",
     "src/antiphon/execution/engines/_stepper.py: _tell": "border to a listener: one that fails does not silence the others",
     "src/antiphon/gateway/pipeline.py: Pipeline.run": "border of a call: one call's bug takes no other down",
+    "src/antiphon/scheduling/choice.py: Choice._scores": "border to a plugin: a policy that fails has no say",
+    "src/antiphon/scheduling/choice.py: Choice.candidates": "border to a plugin: a policy that fails has no say",
     "src/antiphon/supervisor/supervisor.py: Supervisor._tell": "border to the caller's code: a closed terminal ends no server",
     "src/antiphon/supervisor/supervisor.py: _in_thread.work": "border to the caller's code: a failed reload ends no server",
     "src/antiphon/testing/mock_upstream.py: _call": "border to a test's code: its failure becomes an answer that the test sees",

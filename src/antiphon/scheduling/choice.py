@@ -106,11 +106,14 @@ class Choice:
             try:
                 for index in policy.nominate(job, situation)[:NOMINEES]:
                     if index not in found and index in fleet.usable:
-                        found.append(index)
+                        found.append(int(index))
             except Exception:
                 conduct.faults += 1
             conduct.spent += self._stopwatch() - began
-        return [fleet.replicas[index] for index in found]
+        candidates = [fleet.replicas[index] for index in found]
+        for replica in candidates:
+            replica.doubt_after_silence(situation.now)
+        return candidates
 
     def pick(self, job: Job, replicas: Sequence[Replica], situation: Situation) -> tuple[Replica, tuple[tuple[str, float], ...]]:
         """The best of at least one replica, and what each policy gave it. Equals are taken in a random order.

@@ -25,6 +25,10 @@ class Members:
     def __contains__(self, index: int) -> bool:
         return index in self._places
 
+    def place(self, index: int) -> int:
+        """Where it stands among them."""
+        return self._places.get(index, -1)
+
     def put(self, index: int, there: bool) -> None:
         """Let it be a member, or not."""
         place = self._places.get(index, -1)
@@ -118,7 +122,9 @@ class Fleet:
                 there.breaker_policy = self.breaker
                 continue
             index = next((old.index for old in self.replicas if old.leaving and not old.out), len(self.replicas))
-            replica = Replica(index, info, self.shared, self.breaker, now if fresh else -inf)
+            replica = Replica(index, info, self.shared, self.breaker, now)
+            if not fresh:
+                replica.joined = -inf
             replica.served = turn
             self.replicas[index : index + 1] = [replica]
         members = {replica.index: replica.info.name for replica in self.replicas if not replica.leaving}
@@ -165,7 +171,11 @@ class Fleet:
     def _has_room(self, replica: Replica, now: float) -> bool:
         if not replica.out:
             return True
-        return replica.load(now) < replica.limit.value and replica.speed.first_token(replica.backlog(now)) < self.backlog
+        return (
+            not replica.doubted
+            and replica.load(now) < replica.limit.value
+            and replica.speed.first_token(replica.backlog(now)) < self.backlog
+        )
 
     def recovers(self, replica: Replica, at: float) -> None:
         """A replica may be asked again at that moment."""
@@ -186,5 +196,5 @@ class Fleet:
         while self._recoveries and self._recoveries[0][0] <= now:
             replica = self.replicas[heappop(self._recoveries)[1]]
             if replica.breaker.view(now).state == "half_open":
-                replica.forget_speed()
+                replica.doubt(now)
             self.refresh(replica, now)

@@ -6,6 +6,9 @@ from antiphon.scheduling.fleet import Fleet
 from antiphon.scheduling.replica import Out, Replica
 from antiphon.scheduling.settings import HealthSettings
 
+LONGER = 3.0
+"""Times as long as before that a breaker stays open when its trials fail."""
+
 
 class Health:
     """Keeps the breakers of a fleet. Each call is told once."""
@@ -108,7 +111,7 @@ class Health:
     def _opened(self, replica: Replica, now: float) -> None:
         """Its breaker has opened: for longer each time that it could not be closed meanwhile."""
         policy = replica.breaker_policy
-        rest = min(max(policy.open_for, self.settings.longest_rest), policy.open_for * 2.0**replica.trips)
+        rest = min(max(policy.open_for, self.settings.longest_rest), policy.open_for * LONGER**replica.trips)
         replica.trips += 1
         replica.breaker.trip(rest, now)
         self._fleet.recovers(replica, replica.breaker.view(now).until)

@@ -8,6 +8,11 @@ is always its beginning, and how much of it is there is found by bisection.
 from collections import OrderedDict
 from collections.abc import Collection, Container, Sequence
 
+SHRINK = 0.95
+GROW = 8
+FEWEST = 16
+"""By how much, and how far, the number of blocks that a replica is believed to hold is corrected by what it tells."""
+
 
 class Holders:
     """Which replicas hold a block: one table for the fleet, so that whoever holds a prefix is found without asking each."""
@@ -44,10 +49,11 @@ class Holders:
 class PrefixIndex:
     """The blocks believed to be at one replica."""
 
-    __slots__ = ("_blocks", "_capacity", "_holders", "_replica")
+    __slots__ = ("_blocks", "_capacity", "_holders", "_most", "_replica", "_told")
 
     def __init__(self, capacity: int, holders: Holders, replica: int) -> None:
-        self._capacity = capacity
+        self._most = self._capacity = capacity
+        self._told = False
         self._holders = holders
         self._replica = replica
         self._blocks: OrderedDict[int, None] = OrderedDict()
@@ -68,16 +74,26 @@ class PrefixIndex:
             else:
                 known[block] = None
                 self._holders.add(block, self._replica)
-        self.resize(self._capacity)
+        if len(known) > self._capacity:
+            self._trim(self._capacity)
 
-    def lacks(self, blocks: Sequence[int], hits: int) -> None:
-        """The replica said that it found no more than the first ``hits`` blocks of a prompt, before it computed the rest."""
-        for block in blocks[hits:]:
-            if block in self._blocks:
-                self._drop(block)
+    def found(self, expected_tokens: float, cached_tokens: float) -> None:
+        """The replica told how much of a prompt was there. Where that is less than was believed, so is what it holds.
+
+        Afterwards the whole prompt is there, so it is only the number of blocks that is learned.
+        """
+        self._told = True
+        if cached_tokens < 0.9 * expected_tokens:
+            self._trim(max(FEWEST, int(SHRINK * len(self._blocks))))
+        elif expected_tokens > 0:
+            self._trim(min(self._most, self._capacity + GROW))
 
     def resize(self, capacity: int) -> None:
-        """So many blocks fit; the oldest leave."""
+        """So many blocks fit at most; the oldest leave."""
+        self._most = capacity
+        self._trim(min(self._capacity, capacity) if self._told else capacity)
+
+    def _trim(self, capacity: int) -> None:
         self._capacity = capacity
         while len(self._blocks) > capacity:
             block, _ = self._blocks.popitem(last=False)

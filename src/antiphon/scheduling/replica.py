@@ -6,7 +6,9 @@ import msgspec
 
 from antiphon.core.breaker import Breaker, BreakerPolicy
 from antiphon.core.schedules import ReplicaState
+from antiphon.scheduling.fairness import Demand
 from antiphon.scheduling.job import Job
+from antiphon.scheduling.lengths import PRIOR
 from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
 from antiphon.scheduling.prefix import Holders, PrefixIndex
 from antiphon.scheduling.speed import Speed
@@ -17,6 +19,10 @@ PEAK_DECAY = 10.0
 """Seconds in which a peak of latency falls to 1/e."""
 FAILURE_SHARE = 0.2
 """What a call counts for in the share of failed ones."""
+SILENCE = 30.0
+"""Seconds without a call after which what was learned of a replica's speed is doubted."""
+PROMPT_PRIOR = 512.0
+"""Tokens that a prompt is taken to have before any was seen."""
 PENALTY = 10.0
 """Seconds that an error counts as, so that fast errors draw nobody."""
 
@@ -70,16 +76,17 @@ class Out(msgspec.Struct, gc=False):
 class CallSize:
     """Tokens of a call as it usually is: what others' calls, of which only the number is known, are taken to be."""
 
-    __slots__ = ("output", "prompt", "uncached")
+    __slots__ = ("_seen", "output", "prompt", "uncached")
 
     def __init__(self) -> None:
-        self.prompt = 0.0
-        self.uncached = 0.0
-        self.output = 0.0
+        self._seen = False
+        self.prompt = self.uncached = PROMPT_PRIOR
+        self.output = PRIOR
 
     def saw(self, prompt: float, uncached: float, output: float) -> None:
         """One more call."""
-        share = 0.02 if self.prompt else 1.0
+        share = 0.02 if self._seen else 1.0
+        self._seen = True
         self.prompt += share * (prompt - self.prompt)
         self.uncached += share * (uncached - self.uncached)
         self.output += share * (output - self.output)
@@ -88,11 +95,12 @@ class CallSize:
 class Shared:
     """What the replicas of a fleet have in common."""
 
-    __slots__ = ("calls", "holders", "size", "typical")
+    __slots__ = ("calls", "demand", "holders", "size", "typical")
 
     def __init__(self) -> None:
         self.calls = 0
         """Calls that are out."""
+        self.demand = Demand()
         self.typical = Speed()
         self.size = CallSize()
         self.holders = Holders()
@@ -101,10 +109,11 @@ class Shared:
 class Replica:
     """One replica: what is out there, how fast it is, and whether it is well."""
 
-    def __init__(self, index: int, info: ReplicaInfo, shared: Shared, breaker: BreakerPolicy, joined: float) -> None:
+    def __init__(self, index: int, info: ReplicaInfo, shared: Shared, breaker: BreakerPolicy, now: float) -> None:
         self.index = index
         self.info = info
-        self.joined = joined
+        self.joined = now
+        """When it came; long ago where it was there from the beginning."""
         self.leaving = False
         """It gets no more calls; those that it has go on."""
         self.speed = Speed(shared.typical)
@@ -116,6 +125,9 @@ class Replica:
         """It asked to be left alone until then (retry-after)."""
         self.unreachable = 0
         """Times in a row that it could not be reached at all."""
+        self.doubted = False
+        """One call is to show how fast it is now."""
+        self._heard_at = now
         self.trips = 0
         """Times that its breaker opened since it was last closed for good."""
         self.out: dict[int, Out] = {}
@@ -133,7 +145,7 @@ class Replica:
         self._failures = 0.0
         self._answer_time = 0.0
         self._peak = 0.0
-        self._peak_at = joined
+        self._peak_at = now
         self._others = 0
         self._others_waiting = 0
         self._reported_at = -inf
@@ -189,7 +201,7 @@ class Replica:
         most = self.info.limits.max_tokens
         if most and self.out and self.held(now) + job.prompt_tokens + output > most:
             return False
-        return self.load(now) < max(1.0, self.limit.value * share) or not self.out
+        return not self.out or (self.load(now) < max(1.0, self.limit.value * share) and not self.doubted)
 
     def place_in(self, now: float) -> float:
         """Seconds until it may have one more call; 0 where it may now. Each of those that wait for its sake comes before."""
@@ -239,9 +251,16 @@ class Replica:
         self._others_waiting = min(self._others, max(0, reported.waiting - waiting))
         self._reported_at = now
 
-    def forget_speed(self) -> None:
-        """What was learned of its speed counts no longer: it is sick, and afterwards it may be as quick as any."""
-        self.speed = Speed(self._shared.typical)
+    def doubt(self, now: float) -> None:
+        """What was learned of its speed may be out of date: one call will tell."""
+        self.speed.doubt()
+        self.doubted = self.speed.known
+        self._heard_at = now
+
+    def doubt_after_silence(self, now: float) -> None:
+        """Nobody has chosen it for long, perhaps because it was slow once."""
+        if not self.out and now - self._heard_at > SILENCE:
+            self.doubt(now)
 
     def state(self, now: float) -> ReplicaState:
         """How it is, for operators."""
@@ -262,6 +281,7 @@ class Replica:
         """A call went there."""
         self.out[out.job.id] = out
         self._shared.calls += 1
+        self._shared.demand.sent(out.job.tenant)
         self.prefill_tokens += out.uncached
         self.tokens += out.job.prompt_tokens + out.output
         self.answers += out.output
@@ -274,12 +294,14 @@ class Replica:
         out.first_at = now
         out.calls_at_first = len(self.out)
         self.unreachable = 0
+        self._heard_at = now
         self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
         self.speed.saw_first_token(out.ahead, now - out.sent)
 
     def finished(self, out: Out, output_tokens: int, now: float) -> None:
         """A call's answer is whole."""
         self.gone(out)
+        self.doubted = False
         self.felt(now - out.sent, now)
         self._failures -= FAILURE_SHARE * self._failures
         seconds = now - out.sent
@@ -300,6 +322,7 @@ class Replica:
         if self.out.pop(out.job.id, None) is None:
             return
         self._shared.calls -= 1
+        self._shared.demand.back(out.job.tenant)
         if out.first_at < 0:
             self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
         self.tokens -= out.job.prompt_tokens + out.output

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from math import inf
+from math import ceil, inf
 from random import Random
 
 from antiphon.core.breaker import BreakerView
@@ -24,6 +24,10 @@ AGAIN_AT_ONCE = 16
 """Calls to be tried again that are looked at before the queue is."""
 
 
+MANY = 4
+"""Replicas from which on some are kept free of a dominant tenant."""
+ROOM = 2.5
+"""Times the places that the other tenants take which are kept free for them."""
 Scores = tuple[tuple[str, float], ...]
 
 
@@ -51,6 +55,7 @@ class Scheduler:
         self.fleet = Fleet(settings.breaker, backlog=settings.queue.backlog, panic=settings.panic)
         self._health = Health(self.fleet, settings.health)
         self.tenants = TokenCounters()
+        self._demand = self.fleet.shared.demand
         self._policy = tuple(policy)
         self.choice = self._chosen_by(policy)
         self._discipline: Discipline = self.choice.queue
@@ -103,6 +108,7 @@ class Scheduler:
         self._retries.earn()
         self._hedges.earn()
         held = Held(job, self._admission.expected_output(job, now))
+        self._demand.asked(job.tenant, cost(job.prompt_tokens, held.output), now)
         refusal = self._refusal_at_entry(held, now, decisions)
         if refusal:
             decisions.append(Refuse(job, refusal, self._admission.retry_after(job, self._queue, now)))
@@ -151,7 +157,7 @@ class Scheduler:
         self._health.first_token(where, out, now)
         where.first_token(out, now)
         if cached_tokens >= 0:
-            where.prefixes.lacks(held.job.blocks, cached_tokens // self._settings.block_tokens)
+            where.prefixes.found(held.job.prompt_tokens - out.uncached, cached_tokens)
         self._waits.saw(out.uncached, now - out.sent)
         held.began = True
         for other in [index for index in held.replicas if index != replica]:
@@ -365,8 +371,11 @@ class Scheduler:
             self._send_again(now, decisions)
         if self._aside:
             self._send_awaiting(now, decisions)
+        if self._queue and self._admission.nowhere(now, self._settings.queue.cooling_wait):
+            self._turn_away(now, decisions)
+        kept_off: str | None = None
         while self.fleet.open:
-            waiting = self._queue.head(now)
+            waiting = self._queue.head(now, kept_off)
             if waiting is None:
                 return
             held = self._held[waiting.job.id]
@@ -376,6 +385,9 @@ class Scheduler:
                 continue
             situation = self._situation(held, now)
             where = self._open_to(held, situation)
+            if not where and kept_off is None and self._quiet(held):
+                kept_off = held.job.tenant
+                continue
             if not where:
                 return
             self._queue.remove(waiting.job.id)
@@ -384,6 +396,12 @@ class Scheduler:
                 self._send(held, replica, scores, now, decisions)
             else:
                 self._set_aside(held, replica, now)
+
+    def _turn_away(self, now: float, decisions: list[Decision]) -> None:
+        """No replica may be asked for a while: whoever waits hears at once for how long."""
+        for waiting in self._queue.everybody():
+            self._queue.remove(waiting.job.id)
+            self._refuse(self._held[waiting.job.id], "no_replica", now, decisions)
 
     def _set_aside(self, held: Held, replica: Replica, now: float) -> None:
         """Let a call wait for the one replica that is best for it although others are open, for about as long as it seems."""
@@ -428,6 +446,7 @@ class Scheduler:
         """Replicas that can take the job now."""
         job, now = held.job, situation.now
         share = 1.0 - self._settings.queue.headroom[job.tier]
+        quiet = self._quiet(held)
         return [
             replica
             for replica in self.choice.candidates(job, self.fleet.open, situation)
@@ -435,7 +454,16 @@ class Scheduler:
             and replica.index not in held.tried
             and replica.index not in held.replicas
             and self._lets_start(replica, now)
+            and self.fleet.usable.place(replica.index) >= quiet
         ]
+
+    def _quiet(self, held: Held) -> int:
+        """Replicas that the job is kept off, because its tenant asks for more than all others: as many as those need."""
+        demand, usable = self._demand, len(self.fleet.usable)
+        if not demand.dominates or held.job.tenant != demand.dominant or usable < MANY:
+            return 0
+        places = sum(self.fleet.replicas[index].limit.value for index in self.fleet.usable.some(MANY, 0.0)) / MANY
+        return min(usable // 2, ceil(ROOM * (demand.others_out + 1) / max(1.0, places)))
 
     def _may_wait_for(self, held: Held, replica: Replica) -> bool:
         """Whether a full replica is looked at, because a policy has named it."""

@@ -46,7 +46,7 @@ class HealthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unreachable: Annotated[int, msgspec.Meta(ge=1)] = 2
     """Times in a row that a replica cannot be reached before its breaker opens at once."""
     longest_rest: Seconds = 240.0
-    """Seconds for which a breaker stays open at most; each time that its trials fail they double."""
+    """Seconds for which a breaker stays open at most; each time that its trials fail they become three times as many."""
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -57,6 +57,15 @@ class Speed:
             products * MEMORY + running * seconds,
         )
 
+    def doubt(self) -> None:
+        """What was learned may be out of date: be as usual, until the next sample says otherwise."""
+        if self._typical is None or not self.known:
+            return
+        self._prefill_tokens = 1.0
+        self._prefill_seconds = self._typical.first_token(1.0)
+        pace = self._typical.per_token(1.0)
+        self._sums = (0.01, 0.01, 0.01 * pace, 0.01, 0.01 * pace)
+
     def first_token(self, tokens: float) -> float:
         """Seconds until ``tokens`` uncached prompt tokens are prefilled; 0 where nothing is known."""
         if self._prefills < FEW and self._typical is not None:

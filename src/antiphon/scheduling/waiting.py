@@ -60,15 +60,15 @@ class WaitingQueue:
         self._there[job.id] = waiting
         self._line(job).push(waiting)
 
-    def head(self, now: float) -> Waiting | None:
-        """Who goes next."""
+    def head(self, now: float, without: str | None = None) -> Waiting | None:
+        """Who goes next; of the tenant ``without`` nobody does."""
         if not self._there:
             return None
         starved = self._starved(now)
         for lines in (self._lines[starved], *self._lines) if starved is not None else self._lines:
             for line in lines:
-                if line.count:
-                    return line.head()
+                if line.count > (0 if without is None else line.number_of(without)):
+                    return line.head(without)
         return None
 
     def served(self, tier: int, cost: float, now: float) -> None:
@@ -87,10 +87,10 @@ class WaitingQueue:
         """Weighed tokens that would go before this job if it came now."""
         before = sum(line.work for lines in self._lines[: job.tier] for line in lines)
         realtime, elastic = self._lines[job.tier]
-        before += realtime.work
-        if not job.realtime:
-            before += elastic.work_until(min(job.deadline, job.first_token_due, job.arrived + self._patience))
-        return before
+        if job.realtime:
+            return before + realtime.work_of(job.tenant)
+        ahead = elastic.work_until(min(job.deadline, job.first_token_due, job.arrived + self._patience))
+        return before + realtime.work + min(ahead, elastic.work_of(job.tenant))
 
     def everybody(self) -> list[Waiting]:
         """All that wait, in the order in which they came."""
@@ -161,9 +161,9 @@ class ArrivalQueue:
         self._there[job.id] = Waiting(job, cost, job.arrived)
         self.work += cost
 
-    def head(self, now: float) -> Waiting | None:
+    def head(self, now: float, without: str | None = None) -> Waiting | None:
         """Who goes next."""
-        del now
+        del now, without
         return next(iter(self._there.values()), None)
 
     def served(self, tier: int, cost: float, now: float) -> None:
@@ -209,6 +209,7 @@ class _Line:
         self._jobs: dict[str, list[tuple[float, int, Waiting]]] = {}
         self._last: list[tuple[bool, float, int, Waiting]] = []
         self._numbers: dict[str, int] = {}
+        self._works: dict[str, float] = {}
 
     def push(self, waiting: Waiting) -> None:
         tenant = waiting.job.tenant
@@ -216,16 +217,30 @@ class _Line:
         if jobs is None:
             jobs = self._jobs[tenant] = []
             self._numbers[tenant] = 0
+            self._works[tenant] = 0.0
             self._rank(tenant)
         heappush(jobs, (waiting.key, waiting.number, waiting))
         heappush(self._last, (not waiting.job.sheddable, -waiting.key, -waiting.number, waiting))
         self._numbers[tenant] += 1
+        self._works[tenant] += waiting.cost
         self.count += 1
         self.work += waiting.cost
         bucket = int(waiting.key / self._width)
         self._buckets[bucket] = self._buckets.get(bucket, 0.0) + waiting.cost
 
-    def head(self) -> Waiting:
+    def number_of(self, tenant: str) -> int:
+        return self._numbers.get(tenant, 0)
+
+    def head(self, without: str | None = None) -> Waiting:
+        if without is None or without not in self._ranks:
+            return self._first()
+        rank = self._ranks.pop(without)
+        head = self._first()
+        self._ranks[without] = rank
+        heappush(self._tenants, (rank, without))
+        return head
+
+    def _first(self) -> Waiting:
         tenants = self._tenants
         while True:
             counter, tenant = tenants[0]
@@ -261,8 +276,18 @@ class _Line:
         else:
             del self._buckets[bucket]
         self._numbers[tenant] -= 1
+        self._works[tenant] -= waiting.cost
         if not self._numbers[tenant]:
-            del self._jobs[tenant], self._numbers[tenant], self._ranks[tenant]
+            del self._jobs[tenant], self._numbers[tenant], self._works[tenant], self._ranks[tenant]
+
+    def work_of(self, tenant: str) -> float:
+        """Weighed tokens that go before those of one tenant who comes now, because tenants take turns."""
+        share = self._works.get(tenant, 0.0)
+        tenants = len(self._works) + (tenant not in self._works)
+        if tenants == 1:
+            return self.work
+        behind = max(0.0, self._counters.of(tenant) - self._counters.now)
+        return min(self.work, (share + behind) * tenants)
 
     def work_until(self, key: float) -> float:
         last = int(key / self._width)

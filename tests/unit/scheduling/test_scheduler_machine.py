@@ -1,4 +1,4 @@
-"""Any order of events, also late, repeated and unknown ones: no call is lost or run twice, none waits for ever, and all counts agree."""
+"""Any order of events, also late, repeated and unknown ones: no call is lost or run twice, none waits for ever, counts agree."""
 
 from dataclasses import dataclass, field
 
@@ -49,7 +49,7 @@ class Machine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.now = 0.0
-        self.names = NAMES[:3]
+        self.names: tuple[str, ...] = NAMES[:3]
         self.policy = (("balanced", 1.0),)
         self.settings = SETTINGS
         self.scheduler = Scheduler(infos(self.names), self.policy, SETTINGS, seed=7)

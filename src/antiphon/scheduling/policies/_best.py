@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+UNKNOWN = 1e-6
+"""Seconds that a token of work counts for besides what is known of its speed: where nothing is known, the least work is best."""
+
 
 def cheapest(costs: Sequence[float]) -> list[float]:
     """1 for the lowest cost, and for each other the share that the lowest is of it."""

@@ -10,7 +10,7 @@ from random import Random
 
 from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.policies._best import UNKNOWN, cheapest
 from antiphon.scheduling.replica import Replica
 
 RECOMPUTED = 16.0
@@ -28,7 +28,10 @@ class _Policy(Policy):
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
         now, output, block_tokens = situation.now, situation.output, situation.block_tokens
         uncached = [replica.uncached(job, block_tokens) for replica in replicas]
-        costs = [replica.answer_in(left, output, now) for replica, left in zip(replicas, uncached, strict=True)]
+        costs = [
+            replica.answer_in(left, output, now) + UNKNOWN * (replica.work(now) + left)
+            for replica, left in zip(replicas, uncached, strict=True)
+        ]
         if job.blocks:
             least, typical = min(uncached), situation.fleet.typical
             costs = [

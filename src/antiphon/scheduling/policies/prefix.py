@@ -10,7 +10,7 @@ from random import Random
 
 from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.policies._best import UNKNOWN, cheapest
 from antiphon.scheduling.replica import Replica
 
 TARGET_TIMES = 4.0
@@ -29,7 +29,8 @@ class _Policy(Policy):
         now, tokens = situation.now, max(1, job.prompt_tokens)
         uncached = [replica.uncached(job, situation.block_tokens) for replica in replicas]
         waits = [
-            replica.place_in(now) + replica.first_token_in(left, now) for replica, left in zip(replicas, uncached, strict=True)
+            replica.place_in(now) + replica.first_token_in(left, now) + UNKNOWN * replica.work(now)
+            for replica, left in zip(replicas, uncached, strict=True)
         ]
         usual = TARGET_FROM + TARGET_TIMES * situation.fleet.typical.first_token(tokens)
         target = min(situation.target, usual)

@@ -5,7 +5,7 @@ from random import Random
 
 from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.policies._best import UNKNOWN, cheapest
 from antiphon.scheduling.replica import Replica
 
 
@@ -14,9 +14,10 @@ class _Policy(Policy):
     queue: Discipline = "deadline"
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
+        now, output, block_tokens = situation.now, situation.output, situation.block_tokens
         return cheapest(
             [
-                replica.answer_in(replica.uncached(job, situation.block_tokens), situation.output, situation.now)
+                replica.answer_in(replica.uncached(job, block_tokens), output, now) + UNKNOWN * replica.work(now)
                 for replica in replicas
             ]
         )

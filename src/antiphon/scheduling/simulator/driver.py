@@ -125,7 +125,12 @@ class Run:
             elif kind == 3 and self.now == self._tick:
                 self._tick = inf
                 self._ask(self.scheduler.tick)
+            elif kind > 3:
+                self._befall(kind, which, version)
             self._set_alarm()
+
+    def _befall(self, kind: int, which: int, version: int) -> None:
+        """Something happens that only a run with troubles knows."""
 
     def _sample(self) -> None:
         at = self._sampled
