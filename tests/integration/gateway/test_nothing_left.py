@@ -91,7 +91,8 @@ class Bench:
         rows.append({"name": "able", "url": upstream.url, "models": ["able"], "capabilities": able, **usual})
         rows.append({"name": "native", "url": upstream.url, "models": ["native"], "capabilities": {"responses": True}, **usual})
         rows.append({"name": "away", "url": "http://127.0.0.1:1/v1", "models": ["away"], **usual})
-        more = f"aliases: {{either: [away, openai, anthropic], scheduled: [openai, anthropic]}}\n{ROUTES}\nserver: {{log_calls: false, keys: [{{name: k, key: {KEY}}}]}}\n"
+        aliases = "aliases: {either: [away, openai, anthropic], scheduled: [openai, anthropic]}"
+        more = f"{aliases}\n{ROUTES}\nserver: {{log_calls: false, keys: [{{name: k, key: {KEY}}}]}}\n"
         file = folder / "antiphon.yaml"
         file.write_text(
             f"data_dir: {folder}/data\nmodels: []\nembeddings: {{enabled: false}}\nproviders: {json.dumps(rows)}\n{more}"

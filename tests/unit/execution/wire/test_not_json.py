@@ -35,7 +35,7 @@ def refused(body: bytes) -> InvalidRequest:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        (gzip.compress(b"{}"), "is compressed (gzip)"),
+        (gzip.compress(b"{}", mtime=0), "is compressed (gzip)"),
         (b"", "it is empty"),
         (b'{"a": [1', "it breaks off after 8 bytes"),
         ("{}".encode("utf-8-sig"), "begins with a byte order mark"),
