@@ -18,7 +18,6 @@ from antiphon.core.errors import (
     UpstreamUnreachable,
 )
 from antiphon.core.types import Headers
-from antiphon.transport.chunks import Chunks
 from antiphon.transport.deadlines import DeadlineWheel, Timed
 from antiphon.transport.dialing import Dialer, Route
 from antiphon.transport.fairness import LARGE_READ, read_in_turn, rest_a_turn
@@ -30,9 +29,6 @@ __all__ = ["ClientPool", "ClientTimeouts", "Exchange", "Origin", "Receiver", "Ro
 
 STALE_WINDOW = 1.0
 """Seconds in which a reused connection that closes without a byte of answer counts as stale: the peer ended it as we wrote."""
-
-MAX_CHUNK = 1 << 30
-"""Bytes that no server sends in one chunk; one that announces more is not waited for."""
 
 MAX_HEAD = 1 << 18
 """Bytes that the head of an answer may have, together with informational answers before it; trailers may have as many."""
@@ -97,7 +93,6 @@ class _Connection(Timed):
     """One connection to the origin, used for one exchange at a time. An asyncio protocol by its methods, as the server's is."""
 
     __slots__ = (
-        "_announced",
         "_chunks",
         "_complete",
         "_exchange",
@@ -114,7 +109,6 @@ class _Connection(Timed):
         "_sent_at",
         "_sized",
         "_spent",
-        "_taken",
         "_transport",
     )
 
@@ -126,8 +120,6 @@ class _Connection(Timed):
         self._exchange: Exchange | None = None
         self._lines: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
-        self._announced = Chunks()
-        self._taken = 0
         self._sized = False
         self._seen = False
         self._complete = False
@@ -147,7 +139,7 @@ class _Connection(Timed):
         self._exchange = exchange
         exchange.connection = self
         self._seen = self._complete = self._sized = self._headed = False
-        self._quiet = self._taken = 0
+        self._quiet = 0
         pool = self._pool
         pool.wheel.set(self, pool.timeouts.first_byte)
         self._sent_at = self.deadline - pool.timeouts.first_byte
@@ -235,15 +227,10 @@ class _Connection(Timed):
         elif self._quiet > MAX_HEAD:
             what = "trailers" if self._headed else "a head"
             self._break(UpstreamBroken(f"{self._pool.origin} sent {what} of more than {MAX_HEAD >> 10} KiB"))
-        elif self._sized and self._announced.announced(data, self._taken) > MAX_CHUNK:
-            self._break(UpstreamBroken(f"{self._pool.origin} announced a chunk of more than {MAX_CHUNK >> 30} GiB"))
         elif self._headed:
-            self._wait_for_more(len(data))
-
-    def _wait_for_more(self, size: int) -> None:
-        self._pool.wheel.set(self, math.inf if self._paused else self._pool.timeouts.idle)
-        if size >= LARGE_READ:
-            rest_a_turn(self)
+            self._pool.wheel.set(self, math.inf if self._paused else self._pool.timeouts.idle)
+            if len(data) >= LARGE_READ:
+                rest_a_turn(self)
 
     def _fail_inside(self, error: BaseException) -> None:
         self._break(self._fault(error))
@@ -342,14 +329,7 @@ class _Connection(Timed):
 
     def on_body(self, body: bytes) -> None:
         if not self._complete:
-            self._taken += len(body)
             self._chunks.append(body)
-
-    def on_chunk_header(self) -> None:
-        self._announced.begin(self._taken)
-
-    def on_chunk_complete(self) -> None:
-        self._announced.end()
 
     def on_message_complete(self) -> None:
         if self._headed and not self._complete:

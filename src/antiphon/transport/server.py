@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import httptools
 
-from antiphon.transport.chunks import Chunks
 from antiphon.transport.deadlines import DeadlineWheel, Timed
 from antiphon.transport.fairness import LARGE_READ, rest_a_turn
 from antiphon.transport.limits import ServerLimits
@@ -59,7 +58,6 @@ class _Connection(Timed):
     __slots__ = (
         "_backlog",
         "_body",
-        "_chunks",
         "_closing",
         "_current",
         "_head_bytes",
@@ -95,7 +93,6 @@ class _Connection(Timed):
         self._host: bytes | None = b""
         self._known = b""  # the last target that was found to be in order, together with the Host
         self._body: list[bytes] = []
-        self._chunks = Chunks()
         self._size = 0
         self._head_bytes = 0  # not 0: a request has begun and is not complete
         self._seen = self._overhead = 0  # size of the body at the last look, and bytes since then that were none of it
@@ -126,9 +123,6 @@ class _Connection(Timed):
             self._take_without_offer(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self._refused = self._refused or 400
-        chunked = not self._in_head and b"transfer-encoding" in self._headers
-        if chunked and self._chunks.announced(data, self._size) > self.server.limits.max_body_bytes:
-            self._refused = self._refused or 413
         if (self._head_bytes or self._refused) and not self._closing:
             self._wait_for_the_rest(len(data))
 
@@ -281,12 +275,6 @@ class _Connection(Timed):
             self._body.clear()
             return
         self._body.append(body)
-
-    def on_chunk_header(self) -> None:
-        self._chunks.begin(self._size)
-
-    def on_chunk_complete(self) -> None:
-        self._chunks.end()
 
     def on_message_complete(self) -> None:
         if self._refused or self._closing:

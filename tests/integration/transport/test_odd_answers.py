@@ -153,19 +153,6 @@ def test_what_is_no_answer_is_an_error(said: bytes, reason: str) -> None:
     run(saying(said, keep=False), work)
 
 
-@pytest.mark.parametrize("before", [b"", b"2\r\nok\r\n", b"2\r\nok\r\n5;a=b\r\nhello\r\n"])
-@pytest.mark.parametrize("size", [b"fffffffffffffff\r\n", b"fffffffffffffff\r\nabc", b"40000001;a=b\r\n"])
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_chunk_that_no_server_can_mean_is_not_waited_for(before: bytes, size: bytes, whole: bool) -> None:
-    said = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" + before + size
-
-    async def work(pool: ClientPool, made: list[int]) -> None:
-        with pytest.raises(UpstreamBroken, match="announced a chunk of more than 1 GiB"):
-            await fetch(pool, *POST)
-
-    run(saying(*([said] if whole else [said[at : at + 1] for at in range(len(said))])), work)
-
-
 @pytest.mark.parametrize(
     ("begin", "again", "reason"),
     [

@@ -98,28 +98,6 @@ def test_pipelined_requests_are_answered_in_order(loop: LoopThread) -> None:
     ]
 
 
-@pytest.mark.parametrize("before", [b"", b"2\r\nhi\r\n"])
-@pytest.mark.parametrize("size", [b"fffffffffffffff\r\n", b"%x\r\nabc" % (ServerLimits().max_body_bytes + 1), b"fffffffff;a=b\r\n"])
-def test_a_chunk_beyond_the_limit_is_refused_on_sight(loop: LoopThread, before: bytes, size: bytes) -> None:
-    _, port = loop.serve(echo)
-    answer = loop.peer(port).send(b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n" + before + size).read_all()
-    assert answer.startswith(b"HTTP/1.1 413")
-
-
-def test_the_line_of_such_a_chunk_may_come_in_pieces(loop: LoopThread) -> None:
-    _, port = loop.serve(echo)
-    peer = loop.peer(port)
-    for piece in (
-        b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n",
-        b"2\r\nhi\r\nff",
-        b"fffff",
-        b"ffff\r",
-        b"\n",
-    ):
-        peer.send(piece)
-    assert peer.read_all().startswith(b"HTTP/1.1 413")
-
-
 def test_a_streamed_response_is_chunked(loop: LoopThread) -> None:
     _, port = loop.serve(stream)
     answer = loop.peer(port).send(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").read_until(b"0\r\n\r\n")
