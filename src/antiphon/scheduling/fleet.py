@@ -5,6 +5,7 @@ from heapq import heappop, heappush
 from math import inf
 
 from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.schedules import ReplicaState
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.replica import Replica, ReplicaInfo, Shared
 from antiphon.scheduling.ring import Ring
@@ -101,6 +102,10 @@ class Fleet:
             if there:
                 return [there[(job.id + step) % len(there)] for step in range(min(most, len(there)))]
         return []
+
+    def states(self, now: float) -> tuple[ReplicaState, ...]:
+        """How each is, for operators."""
+        return tuple(replica.state(now) for replica in self.replicas if not replica.leaving)
 
     # -- who is there
 

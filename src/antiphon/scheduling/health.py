@@ -3,6 +3,7 @@
 from math import inf
 
 from antiphon.scheduling.fleet import Fleet
+from antiphon.scheduling.held import Held
 from antiphon.scheduling.replica import Out, Replica
 from antiphon.scheduling.settings import HealthSettings
 
@@ -34,10 +35,14 @@ class Health:
         usual = self._fleet.typical.first_token(out.ahead) * self._allowance(replica)
         return min(absolute, max(settings.never_below, settings.times_typical * usual))
 
-    def late(self, replica: Replica, out: Out, now: float) -> None:
-        """A call's first token has not come in time, and somebody may wait for it still."""
-        replica.disappointed(now - out.sent, now)
-        self._tell(replica, out, False, now)
+    def find_late(self, held: Held, now: float) -> None:
+        """A first token should have come by now: where it has not, that speaks against the replica."""
+        for replica in map(self._fleet.replicas.__getitem__, held.replicas):
+            out = replica.out[held.job.id]
+            if out.first_at < 0 and not out.judged and now - out.sent >= self.patience(replica, out) - 1e-9:
+                replica.disappointed(now - out.sent, now)
+                self._tell(replica, out, False, now)
+                self._fleet.refresh(replica, now)
 
     def first_token(self, replica: Replica, out: Out, now: float) -> None:
         """A call's first token came; where that is late, it speaks against the replica."""

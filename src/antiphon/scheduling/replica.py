@@ -289,6 +289,12 @@ class Replica:
         self.prefixes.sent(out.job.blocks)
         self._shared.size.saw(out.job.prompt_tokens, out.uncached, out.output)
 
+    def adopt(self, job: Job, output: float, *, began: bool, now: float) -> None:
+        """A call is there already. Nobody knows since when, so it says nothing of the replica."""
+        uncached = 0.0 if began else float(job.prompt_tokens)
+        ahead = self.backlog(now) + uncached
+        self.take(Out(job, now, uncached, ahead, output, self.calls, now if began else -1.0, self.calls, judged=True))
+
     def first_token(self, out: Out, now: float) -> None:
         """A call's first token came."""
         out.first_at = now

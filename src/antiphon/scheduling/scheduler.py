@@ -95,8 +95,7 @@ class Scheduler:
 
     def state(self, name: str, now: float) -> RouteState:
         """How all is, for operators; ``name`` is the route's."""
-        there = tuple(replica.state(now) for replica in self.fleet.replicas if not replica.leaving)
-        return RouteState(name, self.waiting, round(self._queue.work), there)
+        return RouteState(name, self.waiting, round(self._queue.work), self.fleet.states(now))
 
     # -- events
 
@@ -132,12 +131,8 @@ class Scheduler:
             self.tenants.came(job.tenant)
         if replica in held.replicas:
             return
-        where = self.fleet.replicas[replica]
-        uncached = 0.0 if began else float(job.prompt_tokens)
-        ahead = where.backlog(now) + uncached
-        out = Out(job, now, uncached, ahead, held.output, where.calls, now if began else -1.0, where.calls, judged=True)
-        where.take(out)
-        self.fleet.refresh(where, now)
+        self.fleet.replicas[replica].adopt(job, held.output, began=began, now=now)
+        self.fleet.refresh(self.fleet.replicas[replica], now)
         held.replicas.append(replica)
         held.began = held.began or began
 
@@ -279,7 +274,7 @@ class Scheduler:
             elif what == "hedge":
                 self._hedge(held, now, decisions)
             elif what == "late":
-                self._find_late(held, now)
+                self._health.find_late(held, now)
         self._pump(now, decisions)
         return decisions
 
@@ -518,15 +513,6 @@ class Scheduler:
             unusual = self._waits.unusual(out.uncached)
             if unusual < inf:
                 heappush(self._alarms, (now + unusual, out.job.id, "hedge"))
-
-    def _find_late(self, held: Held, now: float) -> None:
-        """A first token should have come by now: where it has not, that speaks against the replica."""
-        for index in held.replicas:
-            replica = self.fleet.replicas[index]
-            out = replica.out[held.job.id]
-            if out.first_at < 0 and not out.judged and now - out.sent >= self._health.patience(replica, out) - 1e-9:
-                self._health.late(replica, out, now)
-                self.fleet.refresh(replica, now)
 
     def _withdraw(self, held: Held, replica: int, now: float, decisions: list[Decision]) -> None:
         where = self.fleet.replicas[replica]
