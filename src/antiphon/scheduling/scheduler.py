@@ -478,13 +478,12 @@ class Scheduler:
             self._admission.drain.sent(job.prompt_tokens, held.output, now, waiting=bool(self._queue))
             self._queue.served(job.tier, cost(job.prompt_tokens, held.output), now)
             self._charge(held, cost(uncached, held.output))
-        self._set_alarms(replica, out, now)
+        self._set_alarms(out, now)
         decisions.append(Dispatch(job, replica.index, scores, hedge))
 
-    def _set_alarms(self, replica: Replica, out: Out, now: float) -> None:
-        patience = self._health.patience(replica, out)
-        if patience < inf:
-            heappush(self._alarms, (now + patience, out.job.id, "late"))
+    def _set_alarms(self, out: Out, now: float) -> None:
+        if out.late_at < inf:
+            heappush(self._alarms, (out.late_at, out.job.id, "late"))
         if not out.hedge and self._settings.retries.hedge_budget and len(self.fleet) > 1:
             unusual = self._waits.unusual(out.uncached)
             if unusual < inf:
@@ -495,7 +494,7 @@ class Scheduler:
         for index in held.replicas:
             replica = self.fleet.replicas[index]
             out = replica.out[held.job.id]
-            if out.first_at < 0 and not out.judged and now - out.sent >= self._health.patience(replica, out) - 1e-9:
+            if out.first_at < 0 and not out.judged and now >= out.late_at:
                 self._health.late(replica, out, now)
                 self.fleet.refresh(replica, now)
 
