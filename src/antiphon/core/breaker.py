@@ -74,6 +74,11 @@ class Breaker:
         """Trials without a verdict, and when their lease ends."""
         self._good = self._bad = 0
 
+    @property
+    def closed(self) -> bool:
+        """Whether it lets everybody pass. Time alone changes nothing of that."""
+        return self._state == "closed"
+
     def view(self, now: float) -> BreakerView:
         """How it stands."""
         self._pass_time(now)

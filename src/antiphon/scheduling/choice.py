@@ -73,6 +73,10 @@ def named(name: str) -> Policy:
     return policy
 
 
+def _names_some(policy: Policy) -> bool:
+    return getattr(type(policy), "nominate", Policy.nominate) is not Policy.nominate
+
+
 def _stands_still() -> float:
     return 0.0
 
@@ -87,6 +91,7 @@ class Choice:
     def __init__(self, weights: Sequence[tuple[str, float]], rng: Random, stopwatch: Callable[[], float] = _stands_still) -> None:
         total = sum(weight for _, weight in weights)
         self._policies = [(name, named(name), weight / total) for name, weight in weights]
+        self._nominators = [(name, policy) for name, policy, _ in self._policies if _names_some(policy)]
         self._rng = rng
         self._stopwatch = stopwatch
         self.conduct = {name: Conduct() for name, _ in weights}
@@ -100,7 +105,7 @@ class Choice:
         """The replicas that are looked at: some of the members, and those that a policy names and that may be asked."""
         fleet = situation.fleet
         found = members.some(SAMPLE, self._rng.random() if len(members) > SAMPLE else 0.0)
-        for name, policy, _ in self._policies:
+        for name, policy in self._nominators:
             conduct = self.conduct[name]
             began = self._stopwatch()
             try:
@@ -112,7 +117,8 @@ class Choice:
             conduct.spent += self._stopwatch() - began
         candidates = [fleet.replicas[index] for index in found]
         for replica in candidates:
-            replica.doubt_after_silence(situation.now)
+            if not replica.out:
+                replica.doubt_after_silence(situation.now)
         return candidates
 
     def pick(self, job: Job, replicas: Sequence[Replica], situation: Situation) -> tuple[Replica, tuple[tuple[str, float], ...]]:

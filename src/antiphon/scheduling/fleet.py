@@ -149,6 +149,9 @@ class Fleet:
 
     def refresh(self, replica: Replica, now: float) -> None:
         """Something happened at a replica: look anew whether it may be asked."""
+        if not self._sick and replica.breaker.closed:
+            self._place(replica, now)
+            return
         sick = not replica.leaving and not replica.breaker.admits(replica.breaker_policy, now)
         if sick != (replica.index in self._sick):
             if sick:
@@ -169,9 +172,12 @@ class Fleet:
 
     def _place(self, replica: Replica, now: float) -> None:
         index = replica.index
-        usable = not replica.leaving and now >= replica.cooling_until and (index not in self._sick or self.panic)
-        self.usable.put(index, usable)
-        self.open.put(index, usable and self._has_room(replica, now))
+        usable = not replica.leaving and now >= replica.cooling_until and (self.panic or index not in self._sick)
+        if usable != (index in self.usable):
+            self.usable.put(index, usable)
+        is_open = usable and self._has_room(replica, now)
+        if is_open != (index in self.open):
+            self.open.put(index, is_open)
 
     def _has_room(self, replica: Replica, now: float) -> bool:
         if not replica.out:

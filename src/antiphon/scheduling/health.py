@@ -21,12 +21,16 @@ class Health:
 
     def begins(self, replica: Replica, out: Out, now: float) -> None:
         """A call goes to a replica: where its breaker is half open, the call is a trial."""
+        if out.job.streams:
+            out.late_at = now + self._patience(replica, out)
+        if replica.breaker.closed:
+            return
         self._trials += 1
         if replica.breaker.acquire(replica.breaker_policy, self._trials, now):
             out.trial = self._trials
             self._fleet.recovers(replica, now + replica.breaker_policy.trial_lease)
 
-    def patience(self, replica: Replica, out: Out) -> float:
+    def _patience(self, replica: Replica, out: Out) -> float:
         """Seconds after which the call's first token is late; infinite where nobody can tell."""
         settings = self.settings
         absolute = settings.first_token_over or inf
@@ -39,14 +43,14 @@ class Health:
         """A first token should have come by now: where it has not, that speaks against the replica."""
         for replica in map(self._fleet.replicas.__getitem__, held.replicas):
             out = replica.out[held.job.id]
-            if out.first_at < 0 and not out.judged and now - out.sent >= self.patience(replica, out) - 1e-9:
+            if out.first_at < 0 and not out.judged and now >= out.late_at:
                 replica.disappointed(now - out.sent, now)
                 self._tell(replica, out, False, now)
                 self._fleet.refresh(replica, now)
 
     def first_token(self, replica: Replica, out: Out, now: float) -> None:
         """A call's first token came; where that is late, it speaks against the replica."""
-        if now - out.sent > self.patience(replica, out):
+        if now > out.late_at:
             self._tell(replica, out, False, now)
 
     def finished(self, replica: Replica, out: Out, output_tokens: int, now: float) -> None:

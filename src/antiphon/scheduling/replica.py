@@ -68,6 +68,8 @@ class Out(msgspec.Struct, gc=False):
     calls_at_first: int = 0
     trial: int = 0
     """Number of its trial, where the breaker was half open."""
+    late_at: float = inf
+    """When its first token is late."""
     judged: bool = False
     """Its replica's breaker was told of it."""
     hedge: bool = False
@@ -259,7 +261,7 @@ class Replica:
 
     def doubt_after_silence(self, now: float) -> None:
         """Nobody has chosen it for long, perhaps because it was slow once."""
-        if not self.out and now - self._heard_at > SILENCE:
+        if now - self._heard_at > SILENCE and not self.out:
             self.doubt(now)
 
     def state(self, now: float) -> ReplicaState:

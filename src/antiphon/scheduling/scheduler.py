@@ -500,15 +500,14 @@ class Scheduler:
             self._admission.drain.sent(job.prompt_tokens, held.output, now, waiting=bool(self._queue))
             self._queue.served(job.tier, cost(job.prompt_tokens, held.output), now)
             self._charge(held, cost(uncached, held.output))
-        self._set_alarms(replica, out, now)
+        self._set_alarms(out, now)
         decisions.append(Dispatch(job, replica.index, scores, hedge))
 
-    def _set_alarms(self, replica: Replica, out: Out, now: float) -> None:
+    def _set_alarms(self, out: Out, now: float) -> None:
         if not out.job.streams:
-            return  # nobody sees how far it is
-        patience = self._health.patience(replica, out)
-        if patience < inf:
-            heappush(self._alarms, (now + patience, out.job.id, "late"))
+            return  # nobody sees how far it is, so it can be neither late nor worth a hedge
+        if out.late_at < inf:
+            heappush(self._alarms, (out.late_at, out.job.id, "late"))
         if not out.hedge and self._settings.retries.hedge_budget and len(self.fleet) > 1:
             unusual = self._waits.unusual(out.uncached)
             if unusual < inf:

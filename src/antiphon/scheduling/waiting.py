@@ -14,6 +14,8 @@ from antiphon.scheduling.job import TIERS, Job
 HALF_LIFE = 5.0
 """Seconds after which what a tier was served counts for half, where floors are looked at."""
 BUCKETS_PER_PATIENCE = 32
+GROUP = 16
+"""Buckets that are also counted together, so that few have to be added up."""
 
 
 class Waiting:
@@ -203,6 +205,8 @@ class _Line:
         self._counters = counters
         self._width = patience / BUCKETS_PER_PATIENCE
         self._buckets: dict[int, float] = {}
+        self._groups: dict[int, float] = {}
+        """The same of so many buckets together."""
         self._tenants: list[tuple[float, str]] = []
         self._ranks: dict[str, float] = {}
         """By which counter each tenant stands in ``_tenants``; an entry with another one is out of date."""
@@ -227,6 +231,7 @@ class _Line:
         self.work += waiting.cost
         bucket = int(waiting.key / self._width)
         self._buckets[bucket] = self._buckets.get(bucket, 0.0) + waiting.cost
+        self._groups[bucket // GROUP] = self._groups.get(bucket // GROUP, 0.0) + waiting.cost
 
     def number_of(self, tenant: str) -> int:
         return self._numbers.get(tenant, 0)
@@ -275,6 +280,12 @@ class _Line:
             self._buckets[bucket] = left
         else:
             del self._buckets[bucket]
+        group = bucket // GROUP
+        left = self._groups[group] - waiting.cost
+        if left > 1e-6:
+            self._groups[group] = left
+        else:
+            del self._groups[group]
         self._numbers[tenant] -= 1
         self._works[tenant] -= waiting.cost
         if not self._numbers[tenant]:
@@ -291,7 +302,14 @@ class _Line:
 
     def work_until(self, key: float) -> float:
         last = int(key / self._width)
-        return sum(work for bucket, work in self._buckets.items() if bucket < last)
+        group = last // GROUP
+        until = 0.0
+        for before, work in self._groups.items():
+            if before < group:
+                until += work
+        for bucket in range(group * GROUP, last):
+            until += self._buckets.get(bucket, 0.0)
+        return until
 
     def touched(self, tenant: str) -> None:
         rank = self._ranks.get(tenant)
