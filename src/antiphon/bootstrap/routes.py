@@ -13,7 +13,7 @@ from antiphon.dispatch.scheduled import Scheduled
 from antiphon.scheduling.limits import LimitSettings
 from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.retries import RetrySettings
-from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import HealthSettings, QueueSettings, SchedulerSettings
 
 _BY_PREFIX = frozenset(("prefix", "soonest", "balanced", "consistent-hash", "session"))
 """Policies that look at prefix blocks."""
@@ -71,6 +71,7 @@ def scheduler_settings(route: RouteSettings) -> SchedulerSettings:
         breaker=BreakerPolicy(
             breaker.window, breaker.failure_rate, breaker.minimum_calls, breaker.open_for, breaker.trials, breaker.recovery
         ),
+        health=HealthSettings(breaker.first_token_over, breaker.token_over, longest_rest=max(240.0, breaker.open_for)),
         block_tokens=BLOCK_TOKENS,
     )
 

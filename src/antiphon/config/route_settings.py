@@ -57,6 +57,10 @@ class BreakerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Calls that it then gets to show how it is."""
     recovery: Annotated[float, Meta(gt=0, le=1)] = 0.6
     """Share of these that must succeed."""
+    first_token_over: Within = 0.0
+    """Seconds after which a first token is so late that its call counts as failed; 0 judges by the other replicas alone."""
+    token_over: Within = 0.0
+    """Seconds that a token may take, on the mean of an answer, before its call counts as failed; 0 judges by the others alone."""
 
 
 class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,7 +91,7 @@ class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Tokens of prompts and answers that a replica has at once, at most; 0 means any."""
     adaptive: bool = True
     """Find out how many calls each replica bears, between ``min_calls`` and ``max_calls``, from how fast it answers."""
-    backlog: Wait = 1.0
+    backlog: Wait = 0.25
     """Seconds of prompts that a replica gets ahead; the rest waits where its order can still change."""
     shed_from: Share = 0.5
     """Share of ``max_wait`` from which on calls below tier 0 are refused early, by chance: more of them the longer the wait is."""

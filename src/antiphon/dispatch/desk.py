@@ -59,7 +59,7 @@ class LocalDesk:
 
     def arrived(self, job: Job, waiter: Waiter) -> None:
         self._waiters[job.id] = waiter
-        self._obey(self._scheduler.arrived(job, job.arrived))
+        self._obey(self._scheduler.arrived(job, self._clock.monotonic()))
 
     def first_token(self, job_id: int, replica: int) -> None:
         self._obey(self._scheduler.first_token(job_id, replica, self._clock.monotonic()))

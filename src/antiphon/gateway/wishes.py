@@ -26,7 +26,7 @@ _MARK = b"x-antiphon-"
 
 def wishes_of(request: Request) -> Wishes:
     """The wishes of a request. Raises InvalidRequest naming the header at fault."""
-    if not any(name.startswith(_MARK) for name, _ in request.headers):
+    if not any(name.startswith(_MARK) for name in request.fields):
         return NO_WISHES
     return Wishes(
         _one_of(request, b"x-antiphon-tier", _TIERS, "0, 1 or 2"),

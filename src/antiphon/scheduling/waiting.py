@@ -1,9 +1,10 @@
 """The queue in front of a fleet.
 
-Tiers come in order, but a lower tier that was served less than its floor goes first. Inside a tier real-time calls come before
-elastic ones; among the tenants of such a class the one that was served least is next; and of its calls the earliest: by arrival
-where they are real-time, by deadline where they are elastic. A deadline counts for at most ``patience`` seconds behind the
-arrival, so that loose ones age and nobody starves. Every operation takes logarithmic time.
+Tiers come in order, but a lower tier that waits is owed its floor of all that is served meanwhile, and goes first once that
+makes a call. Inside a tier real-time calls come before elastic ones; among the tenants of such a class the one that was served
+least is next; and of its calls the earliest: by arrival where they are real-time, by deadline where they are elastic. A
+deadline counts for at most ``patience`` seconds behind the arrival, so that loose ones age and nobody starves. Every operation
+takes logarithmic time.
 """
 
 from heapq import heapify, heappop, heappush
@@ -11,8 +12,6 @@ from heapq import heapify, heappop, heappush
 from antiphon.scheduling.fairness import TokenCounters
 from antiphon.scheduling.job import TIERS, Job
 
-HALF_LIFE = 5.0
-"""Seconds after which what a tier was served counts for half, where floors are looked at."""
 BUCKETS_PER_PATIENCE = 32
 GROUP = 16
 """Buckets that are also counted together, so that few have to be added up."""
@@ -42,8 +41,8 @@ class WaitingQueue:
         self._patience = patience
         self._lines = [(_Line(counters, patience), _Line(counters, patience)) for _ in range(TIERS)]
         self._there: dict[int, Waiting] = {}
-        self._served = [0.0] * TIERS
-        self._served_at = 0.0
+        self._owed = [0.0] * TIERS
+        """Weighed tokens that each tier should have been served while it waited."""
         self._number = 0
 
     def __len__(self) -> int:
@@ -66,7 +65,8 @@ class WaitingQueue:
         """Who goes next; of the tenant ``without`` nobody does."""
         if not self._there:
             return None
-        starved = self._starved(now)
+        del now
+        starved = self._starved()
         for lines in (self._lines[starved], *self._lines) if starved is not None else self._lines:
             for line in lines:
                 if line.count > (0 if without is None else line.number_of(without)):
@@ -75,8 +75,11 @@ class WaitingQueue:
 
     def served(self, tier: int, cost: float, now: float) -> None:
         """A call of that tier goes to a replica."""
-        self._fade(now)
-        self._served[tier] += cost
+        del now
+        for low in range(1, TIERS):
+            if self._floors[low]:
+                self._owed[low] = self._owed[low] + self._floors[low] * cost if self._waits(low) else 0.0
+        self._owed[tier] = max(0.0, self._owed[tier] - cost)
 
     def remove(self, job_id: int) -> Waiting | None:
         """It does not wait any more. None where it did not."""
@@ -128,23 +131,18 @@ class WaitingQueue:
         waiting.there = False
         self._line(waiting.job).dropped(waiting)
 
-    def _starved(self, now: float) -> int | None:
-        """The lowest tier that waits and was served less than its floor."""
-        if not any(self._floors):
-            return None
-        self._fade(now)
-        total = sum(self._served)
+    def _starved(self) -> int | None:
+        """The lowest tier that is owed a call."""
         for tier in range(TIERS - 1, 0, -1):
-            waits = self._lines[tier][0].count or self._lines[tier][1].count
-            if waits and self._served[tier] < self._floors[tier] * total:
+            count = self._waits(tier)
+            if count and self._owed[tier] * count >= self._lines[tier][0].work + self._lines[tier][1].work > 0:
                 return tier
         return None
 
-    def _fade(self, now: float) -> None:
-        if now - self._served_at > HALF_LIFE / 20:
-            faded = 0.5 ** ((now - self._served_at) / HALF_LIFE)
-            self._served = [served * faded for served in self._served]
-            self._served_at = now
+    def _waits(self, tier: int) -> int:
+        """Calls of that tier that wait."""
+        realtime, elastic = self._lines[tier]
+        return realtime.count + elastic.count
 
 
 class ArrivalQueue:

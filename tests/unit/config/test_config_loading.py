@@ -466,6 +466,8 @@ breakers = st.builds(
     open_for=seconds,
     trials=st.integers(1, 100),
     recovery=st.floats(0.01, 1),
+    first_token_over=st.floats(0, 60),
+    token_over=st.floats(0, 60),
 )
 policies = st.from_regex(r"[a-z][a-z0-9_-]{0,9}", fullmatch=True)
 routes = st.builds(

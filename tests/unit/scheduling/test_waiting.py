@@ -64,18 +64,21 @@ def test_a_tier_below_its_floor_goes_first_until_it_has_its_share():
         floors=(0.0, 0.0, 0.25),
     )
     tiers = []
-    while made and len(tiers) < 20:
+    while made and len(tiers) < 21:
         head = made.head(0.0)
         made.remove(head.job.id)
         made.served(head.job.tier, head.cost, 0.0)
         tiers.append(head.job.tier)
     assert tiers.count(2) == 5
+    assert tiers[:4] == [0, 0, 0, 0], "nothing is owed before anybody else was served"
 
 
-def test_what_a_tier_was_served_long_ago_counts_no_longer():
-    made = queue(job(1, tier=0), job(2, tier=2), floors=(0.0, 0.0, 0.2))
-    made.served(2, 1000.0, 0.0)
-    made.served(0, 1000.0, 60.0)
+def test_a_tier_is_owed_nothing_of_what_was_served_before_it_waited():
+    made = queue(job(1, tier=0), floors=(0.0, 0.0, 0.2))
+    made.served(0, 1000.0, 0.0)
+    made.push(job(2, tier=2), 100.0)
+    assert made.head(60.0).job.id == 1
+    made.served(0, 500.0, 60.0)
     assert made.head(60.0).job.id == 2
 
 
