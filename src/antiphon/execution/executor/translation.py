@@ -176,6 +176,7 @@ def _encoded(request: Request, call: Call, encode: Callable[[Request], bytes]) -
             error = _called(error, request)
             if less is None or less[0] == request:
                 raise error from None
+            error.forget_origin()
             request, dropped = less
             call.dropped.extend(dropped or [str(error.param), *others])
 
