@@ -188,7 +188,7 @@ class AnswerReader:
         if delta.text:
             return [neutral.TextDelta(0, delta.text)]
         if delta.tool_use is not None:
-            text = reading.decode_answer(_decode_text, delta.tool_use.input, _WHAT)
+            text = reading.decode_answer(_decode_text, bytes(delta.tool_use.input), _WHAT)
             if not text or index not in self._calls:
                 return []
             self._wordless.discard(index)
