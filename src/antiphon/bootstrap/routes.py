@@ -10,13 +10,11 @@ from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.definition import Definition
 from antiphon.dispatch.describe import BLOCK_TOKENS, Describer, Promise
 from antiphon.dispatch.scheduled import Scheduled
+from antiphon.scheduling.choice import named
 from antiphon.scheduling.limits import LimitSettings
 from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.retries import RetrySettings
 from antiphon.scheduling.settings import HealthSettings, QueueSettings, SchedulerSettings
-
-_BY_PREFIX = frozenset(("prefix", "soonest", "balanced", "consistent-hash", "session"))
-"""Policies that look at prefix blocks."""
 
 
 class Routes:
@@ -83,7 +81,7 @@ def describer(route: RouteSettings, tiers: Mapping[str, int]) -> Describer:
         tuple(map(promise, (route.p0, route.p1, route.p2))),
         tiers,
         realtime=route.realtime,
-        prefixes=any(policy.name in _BY_PREFIX for policy in route.policy),
+        prefixes=any(named(policy.name).prefixes for policy in route.policy),
     )
 
 

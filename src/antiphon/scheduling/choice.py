@@ -41,6 +41,8 @@ class Policy(Protocol):
     queue: Discipline
     """How calls wait where this policy has the most weight: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``, where
     each goes out at once and waits at its replica."""
+    prefixes: bool = False
+    """It looks at ``Job.blocks``, which cost something to find: they are left out where no policy does."""
 
     def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
         """Numbers of replicas that must be looked at, also in a fleet of which only a sample is: the first four count."""

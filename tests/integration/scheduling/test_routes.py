@@ -12,16 +12,12 @@ import openai
 import pytest
 
 from antiphon.bootstrap.process import socket_path
-from antiphon.testing import Delay, Done, Event, Gate, Header, MockUpstream
+from antiphon.testing import Delay, Gate, MockUpstream
 from tests.integration.gateway.data_plane import DataPlaneProcess
+from tests.integration.scheduling.streams import HI
 
 HELLO: Any = [{"role": "user", "content": "hello"}]
 Start = Callable[..., DataPlaneProcess]
-CHUNK: Any = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-SAYS: Any = [{"index": 0, "delta": {"content": "hi"}, "finish_reason": None}]
-STOPS: Any = [{"index": 0, "delta": {}, "finish_reason": "stop"}]
-HI = (Header("content-type", "text/event-stream"), Event(CHUNK | {"choices": SAYS}), Event(CHUNK | {"choices": STOPS}), Done())
-"""A short stream."""
 
 
 @pytest.fixture

@@ -6,18 +6,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
 
-from antiphon.testing import Delay, Done, Event, Gate, Header, MockUpstream
+from antiphon.testing import Delay, Gate, MockUpstream
 from tests.integration.gateway.data_plane import WholeServer
+from tests.integration.scheduling.streams import HI
 
-CHUNK: Any = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-SAYS: Any = [{"index": 0, "delta": {"content": "hi"}, "finish_reason": None}]
-STOPS: Any = [{"index": 0, "delta": {}, "finish_reason": "stop"}]
-HI = (Header("content-type", "text/event-stream"), Event(CHUNK | {"choices": SAYS}), Event(CHUNK | {"choices": STOPS}), Done())
 WORKERS = 4
 
 

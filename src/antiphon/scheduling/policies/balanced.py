@@ -21,6 +21,7 @@ below 8 too many conversations wander, above 30 too many wait for one busy repli
 class _Policy(Policy):
     title = "the earliest answer, with a price on prompts computed twice"
     queue: Discipline = "deadline"
+    prefixes = True
 
     def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
         return situation.fleet.holders(job.blocks)

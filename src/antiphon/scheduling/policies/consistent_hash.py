@@ -24,6 +24,7 @@ def _key(job: Job) -> str:
 class _Policy(Policy):
     title = "by hash of the session, the prompt's beginning or the tenant, with bounded loads"
     queue: Discipline = "deadline"
+    prefixes = True
 
     def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
         return situation.fleet.ring.owners(_key(job), 4)

@@ -21,6 +21,7 @@ TARGET_FROM = 0.5
 class _Policy(Policy):
     title = "where most of the prompt is cached, while that is in time"
     queue: Discipline = "deadline"
+    prefixes = True
 
     def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
         return situation.fleet.holders(job.blocks)

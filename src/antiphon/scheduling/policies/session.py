@@ -19,6 +19,7 @@ WAITS = 1.0
 class _Policy(Policy):
     title = "each session at its own replica"
     queue: Discipline = "deadline"
+    prefixes = True
 
     def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
         return situation.fleet.ring.owners(job.session, 3) if job.session else ()

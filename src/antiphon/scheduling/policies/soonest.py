@@ -12,6 +12,7 @@ from antiphon.scheduling.replica import Replica
 class _Policy(Policy):
     title = "the earliest answer, by what was learned of each"
     queue: Discipline = "deadline"
+    prefixes = True
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
         now, output, block_tokens = situation.now, situation.output, situation.block_tokens
