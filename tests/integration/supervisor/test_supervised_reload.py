@@ -188,4 +188,5 @@ def test_a_worker_that_cannot_go_over_to_new_settings_is_replaced(server, behavi
     server.write(aliases={"a": ["b"]}, behaviour={"worker-0": behaviour}, timings={"update": 0.3}, server={"grace": 0.1})
     server.reload("reloaded")
     assert pids(server)["worker-0"] != before
+    eventually(lambda: not alive(before))  # until then it takes connections from the socket that both hold
     assert server.get()["aliases"] == ["a"]

@@ -32,7 +32,7 @@ def with_pipe(
 ) -> FakeEventSink:
     async def go() -> FakeEventSink:
         sink = FakeEventSink()
-        pipe = EventPipe(sink, folder, max_bytes=max_bytes, gather=0.005, starting=starting)
+        pipe = EventPipe(sink, folder, max_bytes=max_bytes, gather=0.005, starting=starting, last_chance=15.0)
         try:
             await asyncio.wait_for(test(pipe, sink), 20)
         finally:

@@ -53,12 +53,20 @@ class EventPipe:
     """
 
     def __init__(
-        self, sink: EventSink, folder: Path, *, max_bytes: int, gather: float = GATHER, starting: float = STARTING
+        self,
+        sink: EventSink,
+        folder: Path,
+        *,
+        max_bytes: int,
+        gather: float = GATHER,
+        starting: float = STARTING,
+        last_chance: float = LAST_CHANCE,
     ) -> None:
         self._sink = sink
         self._folder = folder
         self._max_bytes = max_bytes
         self._gather = gather
+        self._last_chance = last_chance
         self._instance = f"{os.getpid()}-{time.time_ns()}"
         self._number = 0
         self._events: list[CallFinished] = []
@@ -83,13 +91,13 @@ class EventPipe:
         return PipeReport(self._delivered, self._spilled, self._lost, self._spill.size)
 
     async def close(self) -> None:
-        """Deliver what waits within ``LAST_CHANCE`` seconds; what is left then goes to the disk. Further events are lost."""
+        """Deliver what waits within ``last_chance`` seconds; what is left then goes to the disk. Further events are lost."""
         self._closing.set()
         self._something.set()
         bundling, sending = self._tasks
         await bundling
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_CHANCE):
+            async with asyncio.timeout(self._last_chance):
                 await asyncio.shield(sending)
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)

@@ -19,7 +19,7 @@ PATIENCE = 5.0
 """Seconds that the model's server waits for the caller to have what it has said."""
 WATCHED = 4.0
 """Seconds for which the model's server is watched behind a caller's leaving."""
-SETTLED = 1.0
+SETTLED = 2.0
 """Seconds behind that in which the model's server must not be asked again."""
 BETWEEN = 0.05
 """Seconds between one small question and the next."""

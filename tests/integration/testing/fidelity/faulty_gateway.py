@@ -41,6 +41,12 @@ class FaultyGateway:
     def __init__(self, behind: str, fault: Fault) -> None:
         self.fault = fault
         self.pool = ClientPool(Origin.parse(behind))
+        self.closed = False
+
+    async def close(self) -> None:
+        """Ask no more."""
+        self.closed = True
+        await self.pool.close()
 
     def __call__(self, request: Request, responder: Responder) -> None:
         _Passed(self, request, responder)
@@ -102,7 +108,7 @@ class _Passed:
         if self._gateway.fault.stays or self._exchange is None:
             return
         self._exchange.cancel()
-        if self._gateway.fault.asks_again:
+        if self._gateway.fault.asks_again and not self._gateway.closed:
             self._ask()
 
     def pause(self) -> None:

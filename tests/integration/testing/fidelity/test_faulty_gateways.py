@@ -159,7 +159,7 @@ def served(right, fault):
         gateway = loop.run(make())
         _, port = loop.serve(gateway)
         yield f"http://127.0.0.1:{port}"
-        loop.run(gateway.pool.close())
+        loop.run(gateway.close())
 
 
 @pytest.mark.parametrize(("fault", "found_by", "spares"), FAULTS, ids=[fault.what for fault, _, _ in FAULTS])
