@@ -6,11 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Decision, Dispatch, Job
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.scheduler import Scheduler
-from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, QueueSettings, SchedulerSettings
 
 QUEUED = 10_000
 PROMISE = 20.0

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from antiphon.scheduling.choice import NOMINEES, POLICIES, SAMPLE, Choice, named
+from antiphon.scheduling.info import Reported
 from antiphon.scheduling.job import Dispatch, Job
-from antiphon.scheduling.replica import Reported
 from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import SchedulerSettings
 from tests.unit.scheduling.fleets import busy, fleet, info, job, learn, prompt, situation

@@ -8,13 +8,12 @@ from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Model
 from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.definition import Definition
-from antiphon.dispatch.describe import BLOCK_TOKENS, Describer, Promise
+from antiphon.dispatch.describe import BLOCK_TOKENS, Describer
+from antiphon.dispatch.promise import Promise
 from antiphon.dispatch.scheduled import Scheduled
 from antiphon.scheduling.choice import named
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo
-from antiphon.scheduling.retries import RetrySettings
-from antiphon.scheduling.settings import HealthSettings, QueueSettings, SchedulerSettings
+from antiphon.scheduling.info import ReplicaInfo
+from antiphon.scheduling.settings import HealthSettings, LimitSettings, QueueSettings, RetrySettings, SchedulerSettings
 
 
 class Routes:

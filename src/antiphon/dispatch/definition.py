@@ -2,7 +2,7 @@
 
 import msgspec
 
-from antiphon.scheduling.replica import ReplicaInfo
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import SchedulerSettings
 

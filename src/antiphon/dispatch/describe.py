@@ -4,9 +4,8 @@ import zlib
 from collections.abc import Mapping
 from math import inf
 
-import msgspec
-
 from antiphon.core.types import Call
+from antiphon.dispatch.promise import Promise
 from antiphon.scheduling.job import TIERS, Job
 
 BYTES_PER_TOKEN = 4
@@ -19,13 +18,6 @@ MAX_BLOCKS = 512
 MAX_OUTPUT = 16_384
 """Tokens that the answer of a call that names no bound may have."""
 _TURNS = (b'"messages"', b'"input"', b'"contents"', b'"prompt"')
-
-
-class Promise(msgspec.Struct, frozen=True, gc=False):
-    """When the answers of a service tier are due, for calls that do not say. 0 promises nothing."""
-
-    first_token_within: float = 0.0
-    answer_within: float = 0.0
 
 
 class Describer:

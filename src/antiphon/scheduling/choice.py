@@ -2,55 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Literal, Protocol
-
-import msgspec
 
 from antiphon.core.plugins import PluginGroup
-from antiphon.scheduling.fleet import Fleet, Members
+from antiphon.scheduling.fleet import Members
 from antiphon.scheduling.job import Job
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
 SAMPLE = 8
 """Replicas that are looked at for one call besides those that a policy names: its cost does not grow with the fleet."""
 NOMINEES = 4
 """Replicas that one policy may name for one call."""
-
-Discipline = Literal["deadline", "fifo", "none"]
-
-
-class Situation(msgspec.Struct, frozen=True, gc=False):
-    """What a policy may know besides the job and the replicas."""
-
-    now: float
-    fleet: Fleet
-    block_tokens: int
-    output: float
-    """Answer tokens of the job, by estimate."""
-    target: float
-    """Seconds in which its first token is wanted, from now; infinite where nobody said."""
-    home: tuple[str, str, str] = ("", "", "")
-    """Our own host, rack and region."""
-
-
-class Policy(Protocol):
-    """One way to choose among replicas. It neither blocks nor changes what it is shown, and draws chance from ``rng`` only."""
-
-    title: str
-    """What it does, in a few words."""
-    queue: Discipline
-    """How calls wait where this policy has the most weight: ``deadline`` (tiers, tenants, deadlines), ``fifo``, or ``none``, where
-    each goes out at once and waits at its replica."""
-    prefixes: bool = False
-    """It looks at ``Job.blocks``, which cost something to find: they are left out where no policy does."""
-
-    def nominate(self, job: Job, situation: Situation) -> Sequence[int]:
-        """Numbers of replicas that must be looked at, also in a fleet of which only a sample is: the first four count."""
-        return ()
-
-    def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
-        """How good each replica is for the job: 0 to 1, more is better. What is outside is cut off, and no number is 0."""
-        raise NotImplementedError
 
 
 class Conduct:
@@ -130,25 +92,30 @@ class Choice:
         """
         if len(replicas) == 1:
             return replicas[0], ()
+        now = situation.now
         totals = [0.0] * len(replicas)
-        told: list[tuple[str, Sequence[float]]] = []
+        told: list[tuple[str, list[float]]] = []
         for name, policy, weight in self._policies:
             scores = self._scores(name, policy, job, replicas, situation)
             told.append((name, scores))
-            totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
-        totals = [total * (1 - replica.failures(situation.now)) for total, replica in zip(totals, replicas, strict=True)]
-        best = max(totals)
+            for place, score in enumerate(scores):
+                totals[place] += weight * score
+        best = -1.0
+        for place, replica in enumerate(replicas):
+            totals[place] *= 1 - replica.failures(now)
+            best = max(best, totals[place])
         places = [place for place, total in enumerate(totals) if total >= best - 1e-12]
         place = places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))]
-        return replicas[place], tuple([(name, round(scores[place], 4)) for name, scores in told])
+        return replicas[place], tuple([(name, scores[place]) for name, scores in told])
 
-    def _scores(self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation) -> Sequence[float]:
+    def _scores(self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation) -> list[float]:
         conduct = self.conduct[name]
         conduct.calls += 1
+        scores: list[float] = []
         began = self._stopwatch()
         try:
-            given = policy.score(job, replicas, situation, self._rng)
-            scores = [min(1.0, max(0.0, score)) for score in given]
+            for score in policy.score(job, replicas, situation, self._rng):
+                scores.append(score if 0.0 <= score <= 1.0 else 1.0 if score > 1.0 else 0.0)  # noqa: PERF401 - compiled it is faster
         except Exception:
             scores = []
         conduct.spent += self._stopwatch() - began

@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from math import inf
+from math import ceil, inf
 
 from antiphon.core.breaker import BreakerPolicy
 from antiphon.core.schedules import ReplicaState
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.replica import Replica, ReplicaInfo, Shared
+from antiphon.scheduling.replica import Replica, Shared
 from antiphon.scheduling.ring import Ring
+
+MANY = 4
+"""Replicas from which on some are kept free of a dominant tenant."""
+ROOM = 2.5
+"""Times the places that the other tenants take which are kept free for them."""
 
 
 class Members:
@@ -106,6 +112,14 @@ class Fleet:
     def states(self, now: float) -> tuple[ReplicaState, ...]:
         """How each is, for operators."""
         return tuple(replica.state(now) for replica in self.replicas if not replica.leaving)
+
+    def kept_from(self, tenant: str) -> int:
+        """Usable replicas, the first ones, that a tenant is kept off because it asks for more than all others: what those need."""
+        demand, usable = self.shared.demand, len(self.usable)
+        if not demand.dominates or tenant != demand.dominant or usable < MANY:
+            return 0
+        places = sum(self.replicas[index].limit.value for index in self.usable.some(MANY, 0.0)) / MANY
+        return min(usable // 2, ceil(ROOM * (demand.others_out + 1) / max(1.0, places)))
 
     # -- who is there
 

@@ -6,26 +6,8 @@ of what they are in the long run it grows by the square root of itself, and beyo
 """
 
 from math import sqrt
-from typing import Annotated
 
-import msgspec
-
-Count = Annotated[int, msgspec.Meta(ge=1)]
-
-
-class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds of the calls that a replica has at once."""
-
-    max_calls: Count = 256
-    """Calls at once, at most."""
-    min_calls: Count = 4
-    """Calls at once that it may always have."""
-    max_tokens: int = 0
-    """Tokens of prompts and answers at once, at most; 0 means any."""
-    adaptive: bool = True
-    """Find out how many it can bear; otherwise it always gets ``max_calls``."""
-    tolerance: float = 2.0
-    """Times as slow as in the long run that it may become before it gets fewer."""
+from antiphon.scheduling.settings import LimitSettings
 
 
 class AdaptiveLimit:

@@ -2,14 +2,13 @@
 
 from math import exp, inf
 
-import msgspec
-
 from antiphon.core.breaker import Breaker, BreakerPolicy
 from antiphon.core.schedules import ReplicaState
 from antiphon.scheduling.fairness import Demand
+from antiphon.scheduling.info import ReplicaInfo, Reported
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.lengths import PRIOR
-from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
+from antiphon.scheduling.limits import AdaptiveLimit
 from antiphon.scheduling.prefix import Holders, PrefixIndex
 from antiphon.scheduling.speed import Speed
 
@@ -27,52 +26,42 @@ PENALTY = 10.0
 """Seconds that an error counts as, so that fast errors draw nobody."""
 
 
-class ReplicaInfo(msgspec.Struct, frozen=True):
-    """What is known of a replica before it has answered anything."""
-
-    name: str
-    weight: float = 1.0
-    """Share of the traffic, against the others', for policies that go by weight."""
-    region: str = ""
-    rack: str = ""
-    host: str = ""
-    limits: LimitSettings = LimitSettings()
-    cache_blocks: int = 4096
-    """Prefix blocks that its KV cache holds."""
-
-
-class Reported(msgspec.Struct, frozen=True, gc=False):
-    """What a replica says of its own load."""
-
-    running: int
-    waiting: int
-    kv_usage: float = 0.0
-    """Share of its KV memory in use, 0..1."""
-
-
-class Out(msgspec.Struct, gc=False):
+class Out:
     """A call at a replica."""
 
-    job: Job
-    sent: float
-    uncached: float
-    """Prompt tokens that it has to prefill, as far as known."""
-    ahead: float
-    """Uncached prompt tokens out at the replica when it was sent, its own among them."""
-    output: float
-    """Answer tokens, by estimate."""
-    calls: int
-    """Calls at the replica when it was sent."""
-    first_at: float = -1.0
-    """When its first token came; negative before."""
-    calls_at_first: int = 0
-    trial: int = 0
-    """Number of its trial, where the breaker was half open."""
-    late_at: float = inf
-    """When its first token is late."""
-    judged: bool = False
-    """Its replica's breaker was told of it."""
-    hedge: bool = False
+    __slots__ = (
+        "ahead",
+        "calls_at_first",
+        "first_at",
+        "hedge",
+        "job",
+        "judged",
+        "late_at",
+        "output",
+        "sent",
+        "trial",
+        "uncached",
+    )
+
+    def __init__(self, job: Job, sent: float, uncached: float, ahead: float, output: float, *, hedge: bool = False) -> None:
+        self.job = job
+        self.sent = sent
+        self.uncached = uncached
+        """Prompt tokens that it has to prefill, as far as known."""
+        self.ahead = ahead
+        """Uncached prompt tokens out at the replica when it was sent, its own among them."""
+        self.output = output
+        """Answer tokens, by estimate."""
+        self.first_at = -1.0
+        """When its first token came; negative before."""
+        self.calls_at_first = 0
+        self.trial = 0
+        """Number of its trial, where the breaker was half open."""
+        self.late_at = inf
+        """When its first token is late."""
+        self.judged = False
+        """Its replica's breaker was told of it."""
+        self.hedge = hedge
 
 
 class CallSize:
@@ -295,7 +284,11 @@ class Replica:
         """A call is there already. Nobody knows since when, so it says nothing of the replica."""
         uncached = 0.0 if began else float(job.prompt_tokens)
         ahead = self.backlog(now) + uncached
-        self.take(Out(job, now, uncached, ahead, output, self.calls, now if began else -1.0, self.calls, judged=True))
+        out = Out(job, now, uncached, ahead, output)
+        out.judged = True
+        if began:
+            out.first_at, out.calls_at_first = now, self.calls
+        self.take(out)
 
     def first_token(self, out: Out, now: float) -> None:
         """A call's first token came."""

@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from math import ceil, inf
+from math import inf
 from random import Random
 
 from antiphon.core.breaker import BreakerView
 from antiphon.core.schedules import RouteState
 from antiphon.scheduling.admission import Admission
-from antiphon.scheduling.choice import Choice, Discipline, Situation
+from antiphon.scheduling.choice import Choice
 from antiphon.scheduling.fairness import TokenCounters, cost
 from antiphon.scheduling.fleet import Fleet
 from antiphon.scheduling.health import Health
 from antiphon.scheduling.hedging import Waits
 from antiphon.scheduling.held import Aside, Held
+from antiphon.scheduling.info import ReplicaInfo, Reported
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
-from antiphon.scheduling.replica import Out, Replica, ReplicaInfo, Reported
+from antiphon.scheduling.policy import Discipline, Situation
+from antiphon.scheduling.replica import Out, Replica
 from antiphon.scheduling.retries import Budget
 from antiphon.scheduling.settings import SchedulerSettings
 from antiphon.scheduling.waiting import ArrivalQueue, WaitingQueue
@@ -24,10 +26,6 @@ AGAIN_AT_ONCE = 16
 """Calls to be tried again that are looked at before the queue is."""
 
 
-MANY = 4
-"""Replicas from which on some are kept free of a dominant tenant."""
-ROOM = 2.5
-"""Times the places that the other tenants take which are kept free for them."""
 Scores = tuple[tuple[str, float], ...]
 
 
@@ -116,9 +114,11 @@ class Scheduler:
         self.tenants.came(job.tenant)
         if self._discipline == "none":
             self._send_anywhere(held, now, decisions)
-        else:
+        elif self.waiting or not self.fleet.open or not self._place(held, now, decisions):
             self._enqueue(held)
             self._pump(now, decisions)
+        elif held.awaits >= 0:
+            self._wait_at_most(held, job.arrived)
         return decisions
 
     def adopt(self, job: Job, replica: int, *, began: bool, now: float) -> None:
@@ -378,19 +378,25 @@ class Scheduler:
                 self._queue.remove(waiting.job.id)
                 self._refuse(held, "late", now, decisions)
                 continue
-            situation = self._situation(held, now)
-            where = self._open_to(held, situation)
-            if not where and kept_off is None and self._quiet(held):
-                kept_off = held.job.tenant
+            if self._place(held, now, decisions):
                 continue
-            if not where:
+            if kept_off is not None or not self.fleet.kept_from(held.job.tenant):
                 return
-            self._queue.remove(waiting.job.id)
-            replica, scores = self.choice.pick(held.job, where, situation)
-            if held.released or not replica.place_in(now):
-                self._send(held, replica, scores, now, decisions)
-            else:
-                self._set_aside(held, replica, now)
+            kept_off = held.job.tenant
+
+    def _place(self, held: Held, now: float, decisions: list[Decision]) -> bool:
+        """Send a call to a replica that is open to it, or let it wait for a better one. Whether there was any."""
+        situation = self._situation(held, now)
+        where = self._open_to(held, situation)
+        if not where:
+            return False
+        self._queue.remove(held.job.id)
+        replica, scores = self.choice.pick(held.job, where, situation)
+        if held.released or not replica.place_in(now):
+            self._send(held, replica, scores, now, decisions)
+        else:
+            self._set_aside(held, replica, now)
+        return True
 
     def _turn_away(self, now: float, decisions: list[Decision]) -> None:
         """No replica may be asked for a while: whoever waits hears at once for how long."""
@@ -439,26 +445,18 @@ class Scheduler:
 
     def _open_to(self, held: Held, situation: Situation) -> Sequence[Replica]:
         """Replicas that can take the job now."""
-        job, now = held.job, situation.now
+        job, now, usable = held.job, situation.now, self.fleet.usable
         share = 1.0 - self._settings.queue.headroom[job.tier]
-        quiet = self._quiet(held)
-        return [
-            replica
-            for replica in self.choice.candidates(job, self.fleet.open, situation)
-            if (replica.fits(job, share, held.output, now) or self._may_wait_for(held, replica))
-            and replica.index not in held.tried
-            and replica.index not in held.replicas
-            and self._lets_start(replica, now)
-            and self.fleet.usable.place(replica.index) >= quiet
-        ]
-
-    def _quiet(self, held: Held) -> int:
-        """Replicas that the job is kept off, because its tenant asks for more than all others: as many as those need."""
-        demand, usable = self._demand, len(self.fleet.usable)
-        if not demand.dominates or held.job.tenant != demand.dominant or usable < MANY:
-            return 0
-        places = sum(self.fleet.replicas[index].limit.value for index in self.fleet.usable.some(MANY, 0.0)) / MANY
-        return min(usable // 2, ceil(ROOM * (demand.others_out + 1) / max(1.0, places)))
+        quiet = self.fleet.kept_from(held.job.tenant)
+        found: list[Replica] = []
+        for replica in self.choice.candidates(job, self.fleet.open, situation):
+            if not (replica.fits(job, share, held.output, now) or self._may_wait_for(held, replica)):
+                continue
+            if replica.index in held.tried or replica.index in held.replicas:
+                continue
+            if self._lets_start(replica, now) and (not quiet or usable.place(replica.index) >= quiet):
+                found.append(replica)
+        return found
 
     def _may_wait_for(self, held: Held, replica: Replica) -> bool:
         """Whether a full replica is looked at, because a policy has named it."""
@@ -466,8 +464,10 @@ class Scheduler:
 
     def _lets_start(self, replica: Replica, now: float) -> bool:
         """Whether a replica that joined lately is looked at: the longer it is there, the likelier."""
+        if replica.joined == -inf or not replica.out:
+            return True
         slowly, age = self._settings.slow_start, now - replica.joined
-        return age >= slowly or not replica.out or self._rng.random() * slowly < age
+        return age >= slowly or self._rng.random() * slowly < age
 
     def _send_anywhere(self, held: Held, now: float, decisions: list[Decision]) -> None:
         """Send a job at once, whatever waits at the replicas, or refuse it."""
@@ -491,7 +491,7 @@ class Scheduler:
     ) -> None:
         job = held.job
         uncached = replica.uncached(job, self._settings.block_tokens)
-        out = Out(job, now, uncached, replica.backlog(now) + uncached, held.output, replica.calls, hedge=hedge)
+        out = Out(job, now, uncached, replica.backlog(now) + uncached, held.output, hedge=hedge)
         self._health.begins(replica, out, now)
         replica.take(out)
         self.fleet.refresh(replica, now)

@@ -5,10 +5,10 @@ from typing import Annotated
 import msgspec
 
 from antiphon.core.breaker import BreakerPolicy
-from antiphon.scheduling.retries import RetrySettings
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class QueueSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,6 +47,38 @@ class HealthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Times in a row that a replica cannot be reached before its breaker opens at once."""
     longest_rest: Seconds = 240.0
     """Seconds for which a breaker stays open at most; each time that its trials fail they become three times as many."""
+
+
+class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds of the calls that a replica has at once."""
+
+    max_calls: Count = 256
+    """Calls at once, at most."""
+    min_calls: Count = 4
+    """Calls at once that it may always have."""
+    max_tokens: int = 0
+    """Tokens of prompts and answers at once, at most; 0 means any."""
+    adaptive: bool = True
+    """Find out how many it can bear; otherwise it always gets ``max_calls``."""
+    tolerance: float = 2.0
+    """Times as slow as in the long run that it may become before it gets fewer."""
+
+
+class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a call is tried again, and when it is asked of two replicas."""
+
+    attempts: Annotated[int, msgspec.Meta(ge=1)] = 3
+    """Replicas that one call is sent to, at most."""
+    pause: Annotated[float, msgspec.Meta(ge=0)] = 0.1
+    """Seconds before the only replica is asked a second time; they double with each further time, and vary by half."""
+    budget: Share = 0.2
+    """Retries, as a share of the calls."""
+    reserve: float = 10.0
+    """Retries that are allowed whatever the traffic."""
+    hedge_budget: Share = 0.02
+    """Hedges, as a share of the calls; 0 hedges none."""
+    hedge_quantile: Share = 0.95
+    """A call is hedged that has waited for its first token for longer than this share of like-sized calls."""
 
 
 class SchedulerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -119,6 +119,8 @@ class WaitingQueue:
 
     def touched(self, tenant: str) -> None:
         """The counter of a tenant fell."""
+        if not self._there:
+            return
         for lines in self._lines:
             for line in lines:
                 line.touched(tenant)

@@ -58,7 +58,7 @@ def test_a_limit_holds_over_all_workers(server: WholeServer, upstream: MockUpstr
 
 def test_there_is_one_order(server: WholeServer, upstream: MockUpstream) -> None:
     gate = Gate()
-    upstream.script(gate, *HI, times=2).script(Delay(0.05), *HI, times=None)
+    upstream.script(gate, *HI, times=2).script(Delay(0.2), *HI, times=None)
     order: list[str] = []
 
     def call(tier: str) -> None:

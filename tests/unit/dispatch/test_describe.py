@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from antiphon.core.types import Call, Principal, Wishes
-from antiphon.dispatch.describe import BLOCK_BYTES, MAX_BLOCKS, Describer, Promise, prefix_blocks
+from antiphon.dispatch.describe import BLOCK_BYTES, MAX_BLOCKS, Describer, prefix_blocks
+from antiphon.dispatch.promise import Promise
 
 CALL = Call("id", "chat/completions", "m", b"x" * 400, stream=True, principal=Principal("shop"))
 PROMISES = (Promise(1.0, 10.0), Promise(2.0), Promise())

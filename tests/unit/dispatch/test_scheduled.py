@@ -16,14 +16,13 @@ from antiphon.core.errors import (
 from antiphon.core.types import Call
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.definition import Definition
-from antiphon.dispatch.describe import Describer, Promise
+from antiphon.dispatch.describe import Describer
 from antiphon.dispatch.desk import LocalDesk
+from antiphon.dispatch.promise import Promise
 from antiphon.dispatch.scheduled import Scheduled, refusal, speaks_against
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job, Refuse
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo
-from antiphon.scheduling.retries import RetrySettings
-from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, QueueSettings, RetrySettings, SchedulerSettings
 from antiphon.testing import Cut, Delay, Done, Event, FakeClock, FakeModel, Hang, RecordingSink, model_contract
 
 CALL = Call(

@@ -3,11 +3,12 @@
 from math import inf
 
 from antiphon.core.breaker import BreakerPolicy
-from antiphon.scheduling.choice import Situation
 from antiphon.scheduling.fleet import Fleet
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import Out, ReplicaInfo
+from antiphon.scheduling.policy import Situation
+from antiphon.scheduling.replica import Out
+from antiphon.scheduling.settings import LimitSettings
 
 BLOCK = 512
 
@@ -35,7 +36,7 @@ def send(of, replica, what, *, now=0.0, output=100.0):
     """Put a call at a replica."""
     where = of.replicas[replica]
     uncached = where.uncached(what, BLOCK)
-    out = Out(what, now, uncached, where.backlog(now) + uncached, output, where.calls)
+    out = Out(what, now, uncached, where.backlog(now) + uncached, output)
     where.take(out)
     of.refresh(where, now)
     return out

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.scheduling.fleet import Members
-from antiphon.scheduling.replica import METRICS_COUNT_FOR, SILENCE, Reported, distance
+from antiphon.scheduling.info import Reported
+from antiphon.scheduling.replica import METRICS_COUNT_FOR, SILENCE, distance
 from tests.unit.scheduling.fleets import BLOCK, busy, fleet, info, job, learn, prompt, send
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from antiphon.scheduling.hedging import Waits
 from antiphon.scheduling.lengths import PRIOR, Lengths
-from antiphon.scheduling.limits import AdaptiveLimit, LimitSettings
+from antiphon.scheduling.limits import AdaptiveLimit
 from antiphon.scheduling.retries import Budget
+from antiphon.scheduling.settings import LimitSettings
 from antiphon.scheduling.speed import FEW, OUTLIER, Drain, Speed
 
 

@@ -7,11 +7,10 @@ from random import Random
 import msgspec
 import pytest
 
+from antiphon.scheduling.info import ReplicaInfo, Reported
 from antiphon.scheduling.job import Dispatch, Refuse
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo, Reported
 from antiphon.scheduling.scheduler import Scheduler
-from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, QueueSettings, SchedulerSettings
 from antiphon.scheduling.simulator.troubles import Trouble, TroubledRun
 from tests.unit.scheduling.fleets import busy, info, job, learn, prompt
 from tests.unit.scheduling.gateways import Gateways

@@ -3,12 +3,10 @@
 import pytest
 
 from antiphon.core.breaker import BreakerPolicy, BreakerView
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Dispatch, Job, Refuse, Withdraw
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo
-from antiphon.scheduling.retries import RetrySettings
 from antiphon.scheduling.scheduler import Scheduler
-from antiphon.scheduling.settings import HealthSettings, QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import HealthSettings, LimitSettings, QueueSettings, RetrySettings, SchedulerSettings
 from tests.unit.scheduling.fleets import learn, prompt
 
 

@@ -9,12 +9,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from antiphon.core.breaker import BreakerPolicy, BreakerView
 from antiphon.scheduling.fairness import cost
+from antiphon.scheduling.info import ReplicaInfo, Reported
 from antiphon.scheduling.job import Dispatch, Job, Refuse, Withdraw
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo, Reported
-from antiphon.scheduling.retries import RetrySettings
 from antiphon.scheduling.scheduler import Scheduler
-from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, QueueSettings, RetrySettings, SchedulerSettings
 
 MAX_WAIT = (4.0, 3.0, 2.0)
 SETTINGS = SchedulerSettings(

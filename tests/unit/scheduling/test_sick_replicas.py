@@ -92,7 +92,7 @@ def test_hedges_stay_within_two_percent_of_the_calls(healthy):
 
 
 def test_hedges_help_those_that_wait_unusually_long(healthy):
-    from antiphon.scheduling.retries import RetrySettings
+    from antiphon.scheduling.settings import RetrySettings
 
     without = run(CALLS, settings=SchedulerSettings(retries=RetrySettings(hedge_budget=0.0)))
     assert hedged(without) == 0

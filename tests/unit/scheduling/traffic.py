@@ -3,10 +3,9 @@
 from math import inf
 from random import Random
 
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo
-from antiphon.scheduling.settings import SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, SchedulerSettings
 from antiphon.scheduling.simulator.driver import Request
 from antiphon.scheduling.simulator.replica import ReplicaSpec
 from antiphon.scheduling.simulator.troubles import TroubledRun

@@ -8,9 +8,9 @@ the cache, so a second of it counts for several. Where nothing is cached and rep
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import UNKNOWN, cheapest
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
 RECOMPUTED = 16.0
@@ -28,17 +28,16 @@ class _Policy(Policy):
 
     def score(self, job: Job, replicas: Sequence[Replica], situation: Situation, rng: Random) -> Sequence[float]:
         now, output, block_tokens = situation.now, situation.output, situation.block_tokens
-        uncached = [replica.uncached(job, block_tokens) for replica in replicas]
-        costs = [
-            replica.answer_in(left, output, now) + UNKNOWN * (replica.work(now) + left)
-            for replica, left in zip(replicas, uncached, strict=True)
-        ]
+        uncached: list[float] = []
+        costs: list[float] = []
+        for replica in replicas:
+            left = replica.uncached(job, block_tokens)
+            uncached.append(left)
+            costs.append(replica.answer_in(left, output, now) + UNKNOWN * (replica.work(now) + left))
         if job.blocks:
             least, typical = min(uncached), situation.fleet.typical
-            costs = [
-                spent + replica.place_in(now) + RECOMPUTED * typical.first_token(left - least)
-                for spent, replica, left in zip(costs, replicas, uncached, strict=True)
-            ]
+            for place, replica in enumerate(replicas):
+                costs[place] += replica.place_in(now) + RECOMPUTED * typical.first_token(uncached[place] - least)
         return cheapest(costs)
 
 

@@ -8,9 +8,9 @@ the mean (Mirrokni, Thorup and Zadimoghaddam, Consistent Hashing with Bounded Lo
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
 BOUND = 1.25

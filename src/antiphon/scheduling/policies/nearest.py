@@ -6,9 +6,9 @@ Where all near ones are full, the next circle gets the call.
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica, distance
 
 SHARE = 0.2

@@ -7,9 +7,9 @@ at once and fades slowly, and errors and refusals are booked as slow calls.
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
 UNKNOWN = 0.001

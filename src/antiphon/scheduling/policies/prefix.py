@@ -8,9 +8,9 @@ while it keeps all others that belong to it, and what another one does changes n
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import UNKNOWN, cheapest
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
 TARGET_TIMES = 4.0

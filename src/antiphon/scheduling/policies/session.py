@@ -7,9 +7,9 @@ without anything to remember. (Rendezvous hashing would give the same, but asks 
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import cheapest
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
 WAITS = 1.0

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from random import Random
 
-from antiphon.scheduling.choice import Discipline, Policy, Situation
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import UNKNOWN, cheapest
+from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
 

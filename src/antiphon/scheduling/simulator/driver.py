@@ -6,8 +6,8 @@ from math import inf
 
 import msgspec
 
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
-from antiphon.scheduling.replica import ReplicaInfo
 from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import SchedulerSettings
 from antiphon.scheduling.simulator.replica import ReplicaSpec, SimulatedReplica

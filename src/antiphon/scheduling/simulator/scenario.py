@@ -6,10 +6,9 @@ from typing import Annotated
 
 import msgspec
 
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import TIERS, Job
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo
-from antiphon.scheduling.settings import SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, SchedulerSettings
 from antiphon.scheduling.simulator.driver import Request
 from antiphon.scheduling.simulator.replica import ReplicaSpec
 

@@ -6,8 +6,7 @@ from math import inf
 import msgspec
 
 from antiphon.scheduling.choice import named
-from antiphon.scheduling.retries import RetrySettings
-from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import QueueSettings, RetrySettings, SchedulerSettings
 from antiphon.scheduling.simulator.driver import Run, Watch
 from antiphon.scheduling.simulator.figures import Figures, figures_of
 from antiphon.scheduling.simulator.scenario import Call, Scenario

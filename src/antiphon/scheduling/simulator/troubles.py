@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from antiphon.scheduling.info import Reported
 from antiphon.scheduling.job import Decision, Dispatch
-from antiphon.scheduling.replica import Reported
 from antiphon.scheduling.simulator.driver import Run
 from antiphon.scheduling.simulator.replica import ReplicaSpec
 

@@ -7,10 +7,9 @@ from antiphon.dispatch.coordinator.framing import frame, from_coordinator, from_
 from antiphon.dispatch.coordinator.schedules.service import ScheduleService
 from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.definition import Definition
+from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.limits import LimitSettings
-from antiphon.scheduling.replica import ReplicaInfo
-from antiphon.scheduling.settings import SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, SchedulerSettings
 from antiphon.testing import FakeClock
 
 DEFINITION = Definition(
