@@ -50,6 +50,14 @@ class Wishes(msgspec.Struct, frozen=True, gc=False):
 NO_WISHES = Wishes()
 
 
+class Routing(msgspec.Struct, gc=False):
+    """What a route has decided of a call so far; the route fills it in."""
+
+    route: str
+    degraded: str = ""
+    """What answers in place of its main model, and why; empty where that answers."""
+
+
 class Call(msgspec.Struct, frozen=True, gc=False):
     """One request to a model, parsed no further than routing needs."""
 
@@ -79,6 +87,13 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     wishes: Wishes = NO_WISHES
     max_tokens: int = 0
     """Longest answer that the caller takes; 0 where it did not say."""
+    routings: list[Routing] = []
+    """What routes decided of it, the first one first: each writes its own."""
+
+    @property
+    def degraded(self) -> str:
+        """What answers in place of the model that was asked for, and why; empty where that answers."""
+        return ", ".join([routing.degraded for routing in self.routings if routing.degraded])
 
 
 class Frame(msgspec.Struct, gc=False):

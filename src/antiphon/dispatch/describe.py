@@ -7,6 +7,7 @@ from math import inf
 import msgspec
 
 from antiphon.core.types import Call
+from antiphon.execution.executor.template import TEXTUAL
 from antiphon.scheduling.job import TIERS, Job
 
 BYTES_PER_TOKEN = 4
@@ -63,6 +64,7 @@ class Describer:
             wishes.session,
             wishes.region,
             streams=call.stream,
+            takes_text=call.endpoint in TEXTUAL,
         )
 
     def _tier_of(self, call: Call) -> int:

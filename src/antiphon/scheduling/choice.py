@@ -90,12 +90,12 @@ class Choice:
     can be replayed whatever it shows.
     """
 
-    def __init__(self, weights: Sequence[tuple[str, float]], rng: Random, stopwatch: Callable[[], float] = _stands_still) -> None:
+    def __init__(self, weights: Sequence[tuple[str, float]], rng: Random, stopwatch: Callable[[], float] | None = None) -> None:
         total = sum(weight for _, weight in weights)
         self._policies = [(name, named(name), weight / total) for name, weight in weights]
         self._nominators = [(name, policy) for name, policy, _ in self._policies if _names_some(policy)]
         self._rng = rng
-        self._stopwatch = stopwatch
+        self._stopwatch = stopwatch or _stands_still
         self.conduct = {name: Conduct() for name, _ in weights}
 
     @property

@@ -1,6 +1,7 @@
 """What waits for a replica, and what is decided of it."""
 
 from math import inf
+from typing import Literal
 
 import msgspec
 
@@ -35,6 +36,8 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     """It may be refused early, so that others are on time."""
     streams: bool = True
     """Its first token is seen before its answer is whole."""
+    takes_text: bool = True
+    """A fixed text can answer it."""
 
 
 class Dispatch(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +62,21 @@ class Refuse(msgspec.Struct, frozen=True, gc=False):
     """Seconds after which asking again may help."""
 
 
+Way = Literal["model", "template"]
+"""What answers in place of the main model: a lighter one, or a fixed text."""
+
+
+class Degrade(msgspec.Struct, frozen=True, gc=False):
+    """Have the call answered by something lighter."""
+
+    job: Job
+    way: Way
+    reason: str
+    """``health``, or why it would have been refused."""
+    score: float
+    """The health score of the main model, 0..1."""
+
+
 class Withdraw(msgspec.Struct, frozen=True, gc=False):
     """Stop the call at a replica: another one has it, or nobody wants it any more."""
 
@@ -66,4 +84,4 @@ class Withdraw(msgspec.Struct, frozen=True, gc=False):
     replica: int
 
 
-Decision = Dispatch | Refuse | Withdraw
+Decision = Dispatch | Refuse | Degrade | Withdraw

@@ -27,12 +27,14 @@ class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Budget:
     """A token bucket that calls fill and retries empty (of Twitter's Finagle)."""
 
-    __slots__ = ("_most", "_share", "_tokens")
+    __slots__ = ("_most", "_share", "_tokens", "spent")
 
     def __init__(self, share: float, reserve: float) -> None:
         self._share = share
         self._most = max(reserve, 100.0 * share)
         self._tokens = reserve
+        self.spent = 0
+        """Times that it was spent."""
 
     def change(self, share: float, reserve: float) -> None:
         """Other bounds from now on."""
@@ -49,4 +51,5 @@ class Budget:
         if self._tokens < 1:
             return False
         self._tokens -= 1
+        self.spent += 1
         return True

@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.dispatch.coordinator.party import Message
 from antiphon.dispatch.definition import Definition
-from antiphon.scheduling.job import Job
+from antiphon.scheduling.job import Job, Way
 
 
 class Item(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -91,6 +91,15 @@ class Refused(Item, frozen=True):
     retry_after: float
 
 
+class Degraded(Item, frozen=True):
+    """Have something lighter answer the call."""
+
+    job: int
+    way: Way
+    reason: str
+    score: float
+
+
 class Withdrawn(Item, frozen=True):
     """Stop the call at a replica."""
 
@@ -107,7 +116,7 @@ class ScheduleEvents(Message, frozen=True, tag="schedule-events"):
 class ScheduleDecisions(Message, frozen=True, tag="schedule-decisions"):
     """What is to be done, in this order."""
 
-    items: tuple[Sent | Refused | Withdrawn, ...]
+    items: tuple[Sent | Refused | Degraded | Withdrawn, ...]
 
 
 FromWorker = ScheduleEvents
