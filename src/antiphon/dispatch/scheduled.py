@@ -104,6 +104,7 @@ class _Run:
             return
         attempt = self._attempts[decision.replica] = Attempt(self, decision.replica)
         self._asked[decision.replica] = (decision, waited)
+        self._routing.hedged = self._routing.hedged or decision.hedge
         if self._paused:
             attempt.pause()
         attempt.start(self._members[decision.replica], self._call)
@@ -135,6 +136,10 @@ class _Run:
         self._chosen = attempt
         if self._call.stream:
             self._desk.first_token(self._job.id, attempt.number)
+        decision, waited = self._asked[attempt.number]
+        self._routing.replica = self._members[attempt.number].name
+        self._routing.waited = waited
+        self._routing.candidates = {self._members[place].name: score for place, score in decision.reasons.candidates}
         return _Told(self._sink, self._explained(attempt))
 
     def ended(self, attempt: Attempt, usage: Usage | None) -> None:
@@ -182,7 +187,7 @@ class _Run:
         ]
         if decision.hedge:
             words.append("hedge")
-        words += [f"{name}={score:g}" for name, score in decision.scores]
+        words += [f"{name}={score:g}" for name, score in decision.reasons.scores]
         return "; ".join(words)
 
     # -- handle of the caller

@@ -109,9 +109,8 @@ class Exchange:
     def head(self, status: int, headers: Headers) -> None:
         kept = [field for field in headers if field[0] not in _NOT_PASSED_ON]
         kept += errors.id_headers(self.id, self.dialect)
-        trail = self.call.trail if self.call is not None else ()
-        if trail:
-            kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))
+        if self.call is not None and self.call.trail:
+            kept.append((b"x-antiphon-model", self.call.target.encode("utf-8", "replace")))
         if self.call is not None and self.call.dropped:
             kept.append((b"x-antiphon-dropped", _list(self.call.dropped).encode("ascii", "replace")))
         kept += self._degraded()

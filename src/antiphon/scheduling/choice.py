@@ -8,7 +8,7 @@ import msgspec
 
 from antiphon.core.plugins import PluginGroup
 from antiphon.scheduling.fleet import Fleet, Members
-from antiphon.scheduling.job import Job
+from antiphon.scheduling.job import NO_REASONS, Job, Reasons
 from antiphon.scheduling.replica import Replica
 
 SAMPLE = 8
@@ -123,13 +123,13 @@ class Choice:
                 replica.doubt_after_silence(situation.now)
         return candidates
 
-    def pick(self, job: Job, replicas: Sequence[Replica], situation: Situation) -> tuple[Replica, tuple[tuple[str, float], ...]]:
-        """The best of at least one replica, and what each policy gave it. Equals are taken in a random order.
+    def pick(self, job: Job, replicas: Sequence[Replica], situation: Situation) -> tuple[Replica, Reasons]:
+        """The best of at least one replica, and why. Equals are taken in a random order.
 
         Whoever failed calls lately is worth less by their share, whatever the policy: errors are fast and draw nobody.
         """
         if len(replicas) == 1:
-            return replicas[0], ()
+            return replicas[0], NO_REASONS
         totals = [0.0] * len(replicas)
         told: list[tuple[str, Sequence[float]]] = []
         for name, policy, weight in self._policies:
@@ -140,7 +140,10 @@ class Choice:
         best = max(totals)
         places = [place for place, total in enumerate(totals) if total >= best - 1e-12]
         place = places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))]
-        return replicas[place], tuple([(name, round(scores[place], 4)) for name, scores in told])
+        return replicas[place], Reasons(
+            tuple([(name, round(scores[place], 4)) for name, scores in told]),
+            tuple([(replica.index, total) for replica, total in zip(replicas, totals, strict=True)]),
+        )
 
     def _scores(self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation) -> Sequence[float]:
         conduct = self.conduct[name]

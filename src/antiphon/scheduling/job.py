@@ -40,14 +40,25 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     """A fixed text can answer it."""
 
 
+class Reasons(msgspec.Struct, frozen=True, gc=False):
+    """Why a call goes to a replica. Empty where there was only one."""
+
+    scores: tuple[tuple[str, float], ...] = ()
+    """What each policy gave it, 0..1."""
+    candidates: tuple[tuple[int, float], ...] = ()
+    """All that were looked at, by their places in the fleet, and what the policies gave each together, less for its failures."""
+
+
+NO_REASONS = Reasons()
+
+
 class Dispatch(msgspec.Struct, frozen=True, gc=False):
     """Send the call to a replica now."""
 
     job: Job
     replica: int
     """Its place in the fleet."""
-    scores: tuple[tuple[str, float], ...] = ()
-    """What each policy gave it, 0..1, for whoever asks why."""
+    reasons: Reasons = NO_REASONS
     hedge: bool = False
     """Another replica has the call already; whoever shows a first token first keeps it."""
 

@@ -15,7 +15,7 @@ from antiphon.scheduling.fleet import Fleet
 from antiphon.scheduling.health import Health
 from antiphon.scheduling.hedging import Waits
 from antiphon.scheduling.held import Aside, Held
-from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
+from antiphon.scheduling.job import NO_REASONS, Decision, Dispatch, Job, Reasons, Refuse, Withdraw
 from antiphon.scheduling.replica import Out, Replica, ReplicaInfo, Reported
 from antiphon.scheduling.retries import Budget
 from antiphon.scheduling.settings import SchedulerSettings
@@ -27,7 +27,6 @@ MANY = 4
 """Replicas from which on some are kept free of a dominant tenant."""
 ROOM = 2.5
 """Times the places that the other tenants take which are kept free for them."""
-Scores = tuple[tuple[str, float], ...]
 
 
 class Scheduler:
@@ -385,9 +384,9 @@ class Scheduler:
             if not where:
                 return
             self._queue.remove(waiting.job.id)
-            replica, scores = self.choice.pick(held.job, where, situation)
+            replica, reasons = self.choice.pick(held.job, where, situation)
             if held.released or not replica.place_in(now):
-                self._send(held, replica, scores, now, decisions)
+                self._send(held, replica, reasons, now, decisions)
             else:
                 self._set_aside(held, replica, now)
 
@@ -423,7 +422,7 @@ class Scheduler:
                     self._release(held)
                 elif replica.load(now) < replica.limit.value:
                     self._take_back(held)
-                    self._send(held, replica, (), now, decisions)
+                    self._send(held, replica, NO_REASONS, now, decisions)
                 else:
                     break
 
@@ -482,11 +481,11 @@ class Scheduler:
     def _send_best(
         self, held: Held, where: Sequence[Replica], situation: Situation, decisions: list[Decision], *, hedge: bool = False
     ) -> None:
-        replica, scores = self.choice.pick(held.job, where, situation)
-        self._send(held, replica, scores, situation.now, decisions, hedge=hedge)
+        replica, reasons = self.choice.pick(held.job, where, situation)
+        self._send(held, replica, reasons, situation.now, decisions, hedge=hedge)
 
     def _send(
-        self, held: Held, replica: Replica, scores: Scores, now: float, decisions: list[Decision], *, hedge: bool = False
+        self, held: Held, replica: Replica, reasons: Reasons, now: float, decisions: list[Decision], *, hedge: bool = False
     ) -> None:
         job = held.job
         uncached = replica.uncached(job, self._settings.block_tokens)
@@ -500,7 +499,7 @@ class Scheduler:
             self._queue.served(job.tier, cost(job.prompt_tokens, held.output), now)
             self._charge(held, cost(uncached, held.output))
         self._set_alarms(out, now)
-        decisions.append(Dispatch(job, replica.index, scores, hedge))
+        decisions.append(Dispatch(job, replica.index, reasons, hedge))
 
     def _set_alarms(self, out: Out, now: float) -> None:
         if not out.job.streams:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from antiphon.core.errors import (
@@ -117,6 +118,30 @@ def test_the_queue_and_the_wait_are_bounded() -> None:
     assert isinstance(deployment.ask().error, QueueFull)
     deployment.clock.advance(5.1)
     assert [type(sink.error) for sink in waiting] == [WaitedTooLong, WaitedTooLong]
+
+
+def test_what_was_decided_is_told_of_the_call() -> None:
+    models = [FakeModel(name).chat("hello", times=None) for name in "abc"]
+    call = msgspec.structs.replace(CALL, routings=[])
+    Deployment(*models).model.start(call, RecordingSink())
+    (routing,) = call.routings
+    assert (routing.route, routing.replica in "abc", routing.hedged, routing.degraded) == ("m", True, False, "")
+    assert routing.candidates.keys() == {"a", "b", "c"}
+    assert all(0 <= score <= 1 for score in routing.candidates.values())
+    assert routing.candidates[routing.replica] == max(routing.candidates.values())
+
+
+def test_a_call_that_waited_tells_for_how_long() -> None:
+    model = FakeModel("a").script(TEXT, Delay(1), Done()).chat("second")
+    deployment = Deployment(model)
+    deployment.ask()
+    call = msgspec.structs.replace(CALL, routings=[])
+    deployment.model.start(call, RecordingSink())
+    assert call.routings[0].replica == ""
+    deployment.clock.advance(0.75)
+    model.clock.advance(1)
+    (routing,) = call.routings
+    assert (routing.replica, routing.waited, routing.candidates) == ("a", 0.75, {})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.dispatch.coordinator.party import Message
 from antiphon.dispatch.definition import Definition
-from antiphon.scheduling.job import Job, Way
+from antiphon.scheduling.job import Job, Reasons, Way
 
 
 class Item(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -79,7 +79,7 @@ class Sent(Item, frozen=True):
 
     job: int
     replica: int
-    scores: tuple[tuple[str, float], ...]
+    reasons: Reasons
     hedge: bool
 
 

@@ -179,7 +179,7 @@ class _Schedule:
             worker, number = owner
             job = decision.job.id - worker.base
             if isinstance(decision, Dispatch):
-                worker.items.append(messages.Sent(number, job, decision.replica, decision.scores, decision.hedge))
+                worker.items.append(messages.Sent(number, job, decision.replica, decision.reasons, decision.hedge))
             elif isinstance(decision, Refuse):
                 del self.owners[decision.job.id]
                 worker.items.append(messages.Refused(number, job, decision.reason, decision.retry_after))

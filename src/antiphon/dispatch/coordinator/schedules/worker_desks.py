@@ -203,7 +203,7 @@ class _WorkerDesk:
         elif not (item.hedge and remote.began):
             remote.replicas.append(item.replica)
             waited = max(0.0, self._clock.monotonic() - remote.job.arrived)
-            remote.waiter.dispatch(Dispatch(remote.job, item.replica, item.scores, item.hedge), waited)
+            remote.waiter.dispatch(Dispatch(remote.job, item.replica, item.reasons, item.hedge), waited)
 
     def _stop(self, remote: _Remote, replica: int) -> None:
         remote.replicas.remove(replica)
