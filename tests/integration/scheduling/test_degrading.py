@@ -1,5 +1,6 @@
 """Calls that something lighter answers, through a real data plane: who answers, and how callers of every dialect are told."""
 
+import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ import pytest
 
 from antiphon.core.errors import ConfigError
 from antiphon.testing import Gate, MockUpstream
-from tests.integration.gateway.data_plane import DataPlaneProcess, WholeServer
+from tests.integration.gateway.data_plane import EMPTY, DataPlaneProcess, WholeServer
 from tests.integration.scheduling.streams import HI
 
 HELLO: Any = [{"role": "user", "content": "hello"}]
@@ -200,6 +201,23 @@ def test_several_workers_degrade_as_one(tmp_path: Path, upstreams: Upstreams) ->
         assert told[-1].get("answer") == "template"
         asked = len(upstreams.big.requests)
         assert asked < 20, "each worker alone would have had to find out"
+    finally:
+        server.stop()
+
+
+def test_a_way_down_that_leads_back_is_refused_at_reload(tmp_path: Path, upstreams: Upstreams) -> None:
+    upstreams.big.error(503, times=None)
+    upstreams.small.chat("light", times=None)
+    server = WholeServer(upstreams.configuration("model: small"), tmp_path, 1)
+    try:
+        server.file.write_text(EMPTY + upstreams.configuration("model: big"))
+        server.process.send_signal(signal.SIGHUP)
+        deadline = time.monotonic() + 30
+        while not (told := httpx2.get(f"{server.url}/admin/processes", timeout=10).json()["reload_error"]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert 'route "big" degrades in a circle: big -> big' in told
+        assert words(ask(server.url))["model"] == "small", "the old settings go on"
     finally:
         server.stop()
 
