@@ -72,7 +72,7 @@ class Degradation:
         self.degraded: Counter[str] = Counter()
         """Calls that went down, by reason."""
         self.refused: Counter[str] = Counter()
-        """Calls that were refused, by reason."""
+        """Calls that were refused, by reason; not those that are wrong in themselves, or broke off."""
         self._recent = Recent(window)
         self._level = MAIN
         self._known = 1.0
@@ -125,7 +125,8 @@ class Degradation:
         refused = final or (reason in BUSY and not self.settings.when_busy)
         way = None if refused else self._way(job, max(MODEL, self._level_of(score, self._level)))
         if way is None:
-            self.refused[reason] += 1
+            if not final:
+                self.refused[reason] += 1
             return refusal
         return self._down(Degrade(job, way, reason, score))
 

@@ -182,6 +182,15 @@ def test_a_call_that_failed_goes_down_and_one_that_is_wrong_does_not():
     assert (type(wrong), wrong.reason) == (Refuse, "failed")
 
 
+def test_what_is_counted_as_refused():
+    made = scheduler(degrade=DegradeSettings(), breaker=BreakerPolicy(minimum_calls=2))
+    fail(made, 1, 0.0, retryable=False, blame=False)
+    assert made.state("m", 0.0).refused == {}, "what is wrong in itself was not refused by the route"
+    for number in (2, 3, 4):
+        fail(made, number, 0.0)
+    assert made.state("m", 0.0).refused == {"failed": 2, "no_replica": 1}
+
+
 def test_a_call_that_had_begun_does_not_go_down():
     made = scheduler()
     made.arrived(job(1), 0.0)

@@ -94,9 +94,8 @@ class MetricsPage:
             loads = self._engines.samples(processes)
         answered = {*workers, *engines}
         states = [_sample(process, process.name in answered) for process in processes]
-        return await asyncio.to_thread(
-            render, total, loads, states, routes
-        )  # takes up to a second where there are very many series
+        what = (total, loads, states, routes)
+        return await asyncio.to_thread(render, *what)  # takes up to a second where there are very many series
 
     def _processes(self) -> Sequence[ProcessState]:
         try:

@@ -159,7 +159,8 @@ def test_a_worker_hears_that_its_call_goes_down(rig, linked):
     probe, down = second.ask(1), second.ask(2)
     assert probe.told == ["sent"]
     assert down.told == ([("model", "health", 0.0)] if linked else ["sent"]), "they share what they know where they are connected"
-    assert not first.desk.busy
+    first.desks.keep(set())
+    assert first.desks.states().routes == (), "it holds no call any more"
 
 
 def test_what_a_worker_held_is_free_when_it_dies(workers):
