@@ -3,7 +3,19 @@
 It shares nothing with the server but the HTTP contract. Only what is listed here is public.
 """
 
-from antiphon_client.admin import CallList, CallRecord, CallUsage, Health, ProcessError, ProcessState, Readiness, ServerState
+from antiphon_client.admin import (
+    CallList,
+    CallRecord,
+    CallUsage,
+    Health,
+    ProcessError,
+    ProcessState,
+    Readiness,
+    ReplicaState,
+    RouteState,
+    RouteStates,
+    ServerState,
+)
 from antiphon_client.chat.answers import (
     ChatChoice,
     ChatChunkChoice,
@@ -123,6 +135,7 @@ __all__ = [
     "Ranking",
     "RateLimitError",
     "Readiness",
+    "ReplicaState",
     "RerankParams",
     "Response",
     "ResponseEvent",
@@ -130,6 +143,8 @@ __all__ = [
     "ResponseParams",
     "ResponseStream",
     "ResponseUsage",
+    "RouteState",
+    "RouteStates",
     "ServerState",
     "StreamError",
     "ToolCall",

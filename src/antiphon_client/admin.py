@@ -3,6 +3,8 @@
 from typing import Unpack
 from urllib.parse import urlencode
 
+import msgspec
+
 from antiphon_client.answers import Answer, ApiObject, reader
 from antiphon_client.options import CallOptions, Options
 from antiphon_client.params import Params, take
@@ -76,6 +78,56 @@ class ServerState(Answer, frozen=True, kw_only=True, dict=True):
     """Why the last reload changed nothing."""
 
 
+class ReplicaState(ApiObject, frozen=True, kw_only=True, dict=True):
+    """One replica of a route."""
+
+    name: str
+    """``provider/model``."""
+    breaker: str = ""
+    """``closed``, ``open`` or ``half_open``."""
+    calls: int = 0
+    """Calls that it has."""
+    limit: int = 0
+    """Calls that it may have at once, now."""
+    tokens: int = 0
+    """Tokens of these calls' prompts and expected answers."""
+    rests_for: float = 0.0
+    """Seconds for which it asked to be left alone."""
+    first_token: float = 0.0
+    """Seconds to the first token of a prompt of 1,000 tokens that came now, as far as known; 0 where it is not."""
+    per_token: float = 0.0
+    """Seconds an output token takes, as far as known."""
+
+
+class RouteState(ApiObject, frozen=True, kw_only=True, dict=True):
+    """One route."""
+
+    name: str
+    waiting: int = 0
+    """Calls in the queue."""
+    waiting_tokens: int = 0
+    """Tokens of these, an answer's counting twice, by estimate."""
+    running: int = 0
+    """Calls at replicas."""
+    replicas: tuple[ReplicaState, ...] = ()
+    retries: int = 0
+    """Times that a call was tried again, since the route's scheduler began, as all that follow."""
+    hedges: int = 0
+    """Calls that a second replica was asked for."""
+    health: float = 1.0
+    """Health score, 0 to 1."""
+    refused: dict[str, int] = msgspec.field(default_factory=dict)
+    """Calls that were refused, by reason."""
+    degraded: dict[str, int] = msgspec.field(default_factory=dict)
+    """Calls that something lighter answered, by reason."""
+
+
+class RouteStates(Answer, frozen=True, kw_only=True, dict=True):
+    """The routes of the server."""
+
+    routes: tuple[RouteState, ...] = ()
+
+
 class CallUsage(ApiObject, frozen=True, kw_only=True, dict=True):
     """Tokens of a call that has ended."""
 
@@ -112,6 +164,16 @@ class CallRecord(ApiObject, frozen=True, kw_only=True, dict=True):
     attempts: int = 0
     """Models tried."""
     client: str = ""
+    route: str = ""
+    """Route that scheduled it; empty where none did."""
+    waited: float = 0.0
+    """Seconds in its queue."""
+    candidates: dict[str, float] = msgspec.field(default_factory=dict)
+    """Replicas that were compared, and what the policies gave each together, 0 to 1."""
+    hedged: bool = False
+    """A second replica was asked while the first was silent."""
+    degraded: str = ""
+    """What answered in place of the route's own replicas, and why."""
 
 
 class CallList(Answer, frozen=True, kw_only=True, dict=True):
@@ -131,7 +193,7 @@ class CallListParams(CallOptions, total=False):
 
 
 class Admin(Resource):
-    """How the server is. Where it has keys, ``processes`` and ``calls`` want one."""
+    """How the server is. Where it has keys, ``processes``, ``routes`` and ``calls`` want one."""
 
     def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -145,6 +207,10 @@ class Admin(Resource):
         """The server's processes. Raises APIError."""
         return self._sender.whole(_processes(_how(options, self._options)))
 
+    def routes(self, **options: Unpack[CallOptions]) -> RouteStates:
+        """Queue and replicas of each route. Raises APIError."""
+        return self._sender.whole(_routes(_how(options, self._options)))
+
     def calls(self, **params: Unpack[CallListParams]) -> CallList:
         """The last calls, latest first. Raises APIError."""
         return self._sender.whole(_calls(take(params, CallListParams, self._options)))
@@ -155,7 +221,7 @@ class Admin(Resource):
 
 
 class AsyncAdmin(AsyncResource):
-    """How the server is. Where it has keys, ``processes`` and ``calls`` want one."""
+    """How the server is. Where it has keys, ``processes``, ``routes`` and ``calls`` want one."""
 
     async def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -168,6 +234,10 @@ class AsyncAdmin(AsyncResource):
     async def processes(self, **options: Unpack[CallOptions]) -> ServerState:
         """The server's processes. Raises APIError."""
         return await self._sender.whole(_processes(_how(options, self._options)))
+
+    async def routes(self, **options: Unpack[CallOptions]) -> RouteStates:
+        """Queue and replicas of each route. Raises APIError."""
+        return await self._sender.whole(_routes(_how(options, self._options)))
 
     async def calls(self, **params: Unpack[CallListParams]) -> CallList:
         """The last calls, latest first. Raises APIError."""
@@ -192,6 +262,10 @@ def _ready(options: Options) -> Ask[Readiness]:
 
 def _processes(options: Options) -> Ask[ServerState]:
     return Ask(path="/admin/processes", decode=reader(ServerState), options=options)
+
+
+def _routes(options: Options) -> Ask[RouteStates]:
+    return Ask(path="/admin/routes", decode=reader(RouteStates), options=options)
 
 
 def _calls(params: Params) -> Ask[CallList]:

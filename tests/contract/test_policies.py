@@ -186,9 +186,11 @@ def test_one_that_misbehaves_has_no_say_and_stops_nothing(monkeypatch, answer, f
     ticks = iter(range(1000))
     choice = Choice((("bad", 5.0), ("least_conn", 1.0)), Random(1), lambda: float(next(ticks)))
     replicas = choice.candidates(job(), of.open, situation(of))
-    chosen, scores = choice.pick(job(), replicas, situation(of))
+    chosen, reasons = choice.pick(job(), replicas, situation(of))
     assert chosen.index == 1
-    assert dict(scores)["bad"] == 0
+    assert dict(reasons.scores)["bad"] == 0
+    assert [index for index, _ in reasons.candidates] == [replica.index for replica in replicas]
+    assert max(reasons.candidates, key=lambda each: each[1])[0] == 1
     conduct = choice.conduct["bad"]
     assert conduct.calls == 1
     assert conduct.spent == 2, "one tick for each of the two questions"
@@ -198,6 +200,6 @@ def test_one_that_misbehaves_has_no_say_and_stops_nothing(monkeypatch, answer, f
 def test_scores_outside_are_cut_off(monkeypatch):
     monkeypatch.setitem(POLICIES._loaded, "bad", Bad(lambda replicas: [99.0, *[-5.0] * (len(replicas) - 1)]))
     of = fleet("a", "b")
-    chosen, scores = Choice((("bad", 1.0), ("least_conn", 1.0)), Random(1)).pick(job(), of.replicas, situation(of))
+    chosen, reasons = Choice((("bad", 1.0), ("least_conn", 1.0)), Random(1)).pick(job(), of.replicas, situation(of))
     assert chosen.index == 0
-    assert dict(scores)["bad"] == 1
+    assert dict(reasons.scores)["bad"] == 1

@@ -73,6 +73,7 @@ class DataPlane:
         self.in_flight = pipeline.InFlight()
         self._routes = Routes(settings, desks)
         directory = Directory(self._replicas(settings, run_dir), settings.aliases, self._routes)
+        self._routes.complete(directory)
         runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse_with_wishes if settings.routes else pipeline.parse,
             "reserve": self.in_flight.reserve,

@@ -8,12 +8,22 @@ from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Model
 from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.definition import Definition
+from antiphon.dispatch.degraded import Ways
 from antiphon.dispatch.describe import BLOCK_TOKENS, Describer
+from antiphon.dispatch.directory import Directory
 from antiphon.dispatch.promise import Promise
 from antiphon.dispatch.scheduled import Scheduled
+from antiphon.execution.executor.template import Template
 from antiphon.scheduling.choice import named
 from antiphon.scheduling.info import ReplicaInfo
-from antiphon.scheduling.settings import HealthSettings, LimitSettings, QueueSettings, RetrySettings, SchedulerSettings
+from antiphon.scheduling.settings import (
+    DegradeSettings,
+    HealthSettings,
+    LimitSettings,
+    QueueSettings,
+    RetrySettings,
+    SchedulerSettings,
+)
 
 
 class Routes:
@@ -27,6 +37,7 @@ class Routes:
         self._clock = SystemClock()
         self.definitions: set[bytes] = set()
         """Of all schedulers that these settings want."""
+        self._ways: list[Ways] = []
 
     def __call__(self, name: str, members: Sequence[Model]) -> Model | None:
         """The scheduled Model of that name; None where it has no route."""
@@ -38,7 +49,22 @@ class Routes:
         definition = Definition(name, infos, weights, scheduler_settings(route))
         self.definitions.add(definition.key)
         desk = self._desks.desk(definition)
-        return Scheduled(name, members, desk, self._clock, describer(route, self._tiers))
+        return Scheduled(name, members, desk, self._clock, describer(route, self._tiers), self._way_down(route))
+
+    def complete(self, directory: Directory) -> None:
+        """Find the lighter models, once every name stands for something. Raises ModelNotFound."""
+        for ways in self._ways:
+            ways.model = directory.model_for(ways.name)
+
+    def _way_down(self, route: RouteSettings) -> Ways | None:
+        """What may answer in place of a route's replicas."""
+        degrade = route.degrade
+        if not (degrade.model or degrade.template):
+            return None
+        ways = Ways(degrade.model, Template(degrade.template) if degrade.template else None)
+        if ways.name:
+            self._ways.append(ways)
+        return ways
 
 
 def replica_info(name: str, route: RouteSettings, providers: Mapping[str, ProviderSettings]) -> ReplicaInfo:
@@ -69,7 +95,23 @@ def scheduler_settings(route: RouteSettings) -> SchedulerSettings:
             breaker.window, breaker.failure_rate, breaker.minimum_calls, breaker.open_for, breaker.trials, breaker.recovery
         ),
         health=HealthSettings(breaker.first_token_over, breaker.token_over, longest_rest=max(240.0, breaker.open_for)),
+        degrade=degrade_settings(route),
         block_tokens=BLOCK_TOKENS,
+    )
+
+
+def degrade_settings(route: RouteSettings) -> DegradeSettings:
+    """When a route's calls go down, in the scheduler's words."""
+    degrade = route.degrade
+    return DegradeSettings(
+        bool(degrade.model),
+        bool(degrade.template),
+        degrade.below,
+        degrade.template_below,
+        degrade.margin,
+        degrade.minimum_calls,
+        degrade.probe,
+        degrade.when_busy,
     )
 
 

@@ -16,8 +16,8 @@ from antiphon.cli.options import takes
 from antiphon.cli.output import tell, warn
 from antiphon.cli.settings import load_settings
 from antiphon.cli.status import StatusLines
-from antiphon.config import EmbeddingSettings, Loaded, Settings
-from antiphon.config.consistency import THIS_MACHINE
+from antiphon.config import DegradeSettings, EmbeddingSettings, Loaded, RouteSettings, Settings
+from antiphon.config.local_models import THIS_MACHINE
 from antiphon.core.errors import ModelSourceError
 from antiphon.registry.progress import Progress, silent
 from antiphon.supervisor import Supervisor
@@ -137,7 +137,7 @@ def _left_out(name: str, reason: str) -> str:
 
 
 def without_targets(settings: Settings, names: Collection[str]) -> Settings:
-    """The settings without the aliases, or the links of their chains, that lead only to these models of this machine."""
+    """The settings without what leads only to these models of this machine: aliases, links of their chains, lighter models."""
     gone = {*names, *(f"{THIS_MACHINE}/{name}" for name in names)}
     aliases = settings.aliases
     while True:
@@ -145,8 +145,18 @@ def without_targets(settings: Settings, names: Collection[str]) -> Settings:
         empty = {alias for alias, targets in kept.items() if not targets}
         aliases = {alias: targets for alias, targets in kept.items() if targets}
         if not empty:
-            return msgspec.structs.replace(settings, aliases=aliases)
+            return msgspec.structs.replace(
+                settings, aliases=aliases, routes=tuple(_without(route, gone) for route in settings.routes)
+            )
         gone |= empty
+
+
+def _without(route: RouteSettings, gone: Collection[str]) -> RouteSettings:
+    """The route, which no longer degrades to a model that is not there."""
+    if route.degrade.model not in gone:
+        return route
+    degrade = msgspec.structs.replace(route.degrade, model="")
+    return msgspec.structs.replace(route, degrade=degrade if degrade.template else DegradeSettings())
 
 
 def _set_up_log(*, verbose: bool) -> None:

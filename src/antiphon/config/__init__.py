@@ -3,7 +3,7 @@
 from antiphon.config.loading import Loaded, find_file, load, load_with_origins
 from antiphon.config.network import listening_tls, proxy_rules, tls_options
 from antiphon.config.problems import ConfigErrors
-from antiphon.config.route_settings import BreakerSettings, PolicySettings, RouteSettings, TierSettings
+from antiphon.config.route_settings import BreakerSettings, DegradeSettings, PolicySettings, RouteSettings, TierSettings
 from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook
 from antiphon.config.settings import (
     DEFAULT_MODEL,
@@ -27,6 +27,7 @@ __all__ = [
     "BreakerSettings",
     "Capabilities",
     "ConfigErrors",
+    "DegradeSettings",
     "EmbeddingSettings",
     "KeySettings",
     "Loaded",

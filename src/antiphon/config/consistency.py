@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
-from antiphon.config import local_models, network
+from antiphon.config import local_models, network, ways_down
 from antiphon.config.keys_file import check_keys
+from antiphon.config.local_models import THIS_MACHINE
 from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
@@ -12,8 +13,6 @@ from antiphon.execution.providers import PROVIDERS, ChecksRow
 from antiphon.scheduling.choice import POLICIES
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
-THIS_MACHINE = "antiphon"
-"""Stands as provider for the models that run here."""
 HTTP_OWN_HEADERS = {"host", "connection", "content-length", "transfer-encoding", "content-type"}
 
 
@@ -48,6 +47,7 @@ class Checker:
             *self._aliases(),
             *self._loops(),
             *self._routes(),
+            *ways_down.wrong(self._settings, frozenset(self._referable()), self._unread, self._error),
         ]
 
     def file_errors(self) -> list[ConfigError]:
@@ -165,7 +165,7 @@ class Checker:
 
     def _aliases(self) -> Iterator[ConfigError]:
         models = {name for _, name in self._model_names()}
-        known = sorted(models | self._known | set(self._settings.aliases) | set(self._addresses()))
+        known = sorted(self._referable())
         for alias, targets in self._settings.aliases.items():
             path = f"aliases.{alias}"
             if alias in models:
@@ -221,6 +221,10 @@ class Checker:
             yield f"models[{index}].name", local.name
         if self._settings.embeddings.enabled:
             yield "embeddings.name", self._settings.embeddings.name
+
+    def _referable(self) -> set[str]:
+        """Everything that another setting can call a model."""
+        return {name for _, name in self._model_names()} | self._known | set(self._settings.aliases) | set(self._addresses())
 
     def _addresses(self) -> Iterator[str]:
         """``provider/model`` for each model, as the directory knows it."""

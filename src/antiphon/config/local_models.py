@@ -9,6 +9,9 @@ from antiphon.execution.engines import ENGINES
 from antiphon.registry.sources import Source
 from antiphon.registry.store import Store
 
+THIS_MACHINE = "antiphon"
+"""Stands as provider for the models that run here."""
+
 
 def unknown_parts(settings: Settings, report: Report) -> Iterator[ConfigError]:
     """Sources and engines that there are none of. No file is looked at."""

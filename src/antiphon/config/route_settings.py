@@ -63,6 +63,31 @@ class BreakerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that a token may take, on the mean of an answer, before its call counts as failed; 0 judges by the others alone."""
 
 
+class DegradeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What answers when the route's own replicas are not well, by their health score: the share of calls that did well.
+
+    Callers are told in the header ``x-antiphon-degraded``.
+    """
+
+    model: str = ""
+    """A lighter model that answers then: a model, an alias, ``provider/model``, or another route. Empty means none."""
+    template: str = ""
+    """A fixed text that is the answer of chats and completions when it is worse, or when the lighter model fails too. Empty means
+    none."""
+    below: Share = 0.95
+    """Health score below which ``model`` answers."""
+    template_below: Share = 0.8
+    """Health score below which ``template`` does."""
+    margin: Share = 0.02
+    """By how much the score must be above these before the way back up is taken."""
+    minimum_calls: Count = 10
+    """Calls in ``breaker.window`` below which nothing is concluded."""
+    probe: Share = 0.05
+    """Share of the calls that still go to the route's own replicas, to see whether they are well again."""
+    when_busy: bool = False
+    """Also degrade calls that would be refused because they cannot be on time, have waited for too long, or find the queue full."""
+
+
 class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the calls of one name are scheduled over the providers that serve it."""
 
@@ -104,3 +129,5 @@ class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     calls like it; 0 does not."""
     breaker: BreakerSettings = BreakerSettings()
     """When a replica that fails is left alone."""
+    degrade: DegradeSettings = DegradeSettings()
+    """What answers when they are not well."""

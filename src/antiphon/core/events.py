@@ -13,7 +13,7 @@ class CallFinished(msgspec.Struct, frozen=True, gc=False):
     model: str
     """As the caller named it."""
     target: str
-    """``provider/model`` that answered last; empty where none was reached."""
+    """``provider/model`` that answered, or was asked last where none did; empty where none was reached."""
     principal: str
     status: int
     """HTTP status that the caller saw; 499 where it left first."""
@@ -31,6 +31,16 @@ class CallFinished(msgspec.Struct, frozen=True, gc=False):
     """Models tried."""
     client: str = ""
     """Address of the caller, where a proxy in front tells it."""
+    route: str = ""
+    """Route that scheduled it; empty where none did, and all that follows too."""
+    waited: float = 0.0
+    """Seconds in the queue of the route that answered."""
+    candidates: dict[str, float] = {}
+    """Replicas that were compared for it, and what the policies gave each together, 0..1; empty where there was no choice."""
+    hedged: bool = False
+    """A second replica was asked while the first was silent."""
+    degraded: str = ""
+    """What answered in place of the route's own replicas, and why, as in ``x-antiphon-degraded``."""
 
 
 class EventBundle(msgspec.Struct, frozen=True, gc=False):

@@ -32,6 +32,18 @@ class RouteState(msgspec.Struct, frozen=True):
     waiting_tokens: int
     """Tokens of these, an answer's counting twice, by estimate."""
     replicas: tuple[ReplicaState, ...]
+    running: int = 0
+    """Calls at replicas."""
+    retries: int = 0
+    """Times that a call was tried again, since the scheduler began, as all that follow."""
+    hedges: int = 0
+    """Calls that a second replica was asked for."""
+    health: float = 1.0
+    """Health score, 0 to 1: the share of the last calls that did well. 1 where the route does not degrade."""
+    refused: dict[str, int] = {}
+    """Calls that were refused, by reason."""
+    degraded: dict[str, int] = {}
+    """Calls that something lighter answered, by reason."""
 
 
 class RouteStates(msgspec.Struct, frozen=True):

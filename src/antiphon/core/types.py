@@ -50,6 +50,22 @@ class Wishes(msgspec.Struct, frozen=True, gc=False):
 NO_WISHES = Wishes()
 
 
+class Routing(msgspec.Struct, gc=False):
+    """What a route has decided of a call so far; the route fills it in."""
+
+    route: str
+    replica: str = ""
+    """``provider/model`` that answers; empty until one has begun."""
+    waited: float = 0.0
+    """Seconds for which the call was in its queue before that one was asked."""
+    candidates: dict[str, float] = {}
+    """Replicas that were compared, and what its policies gave each together, 0..1; empty where there was no choice."""
+    hedged: bool = False
+    """A second replica was asked while the first was silent."""
+    degraded: str = ""
+    """What answers in place of its main model, and why; empty where that answers."""
+
+
 class Call(msgspec.Struct, frozen=True, gc=False):
     """One request to a model, parsed no further than routing needs."""
 
@@ -79,6 +95,21 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     wishes: Wishes = NO_WISHES
     max_tokens: int = 0
     """Longest answer that the caller takes; 0 where it did not say."""
+    routings: list[Routing] = []
+    """What routes decided of it, the first one first: each writes its own."""
+
+    @property
+    def target(self) -> str:
+        """``provider/model`` that answers, or that was asked last where none does; empty where none was reached."""
+        for routing in self.routings:
+            if routing.replica:
+                return routing.replica
+        return self.trail[-1] if self.trail else ""
+
+    @property
+    def degraded(self) -> str:
+        """What answers in place of the model that was asked for, and why; empty where that answers."""
+        return ", ".join([routing.degraded for routing in self.routings if routing.degraded])
 
 
 class Frame(msgspec.Struct, gc=False):

@@ -6,6 +6,7 @@ from math import inf
 
 from antiphon.core.types import Call
 from antiphon.dispatch.promise import Promise
+from antiphon.execution.executor.template import TEXTUAL
 from antiphon.scheduling.job import TIERS, Job
 
 BYTES_PER_TOKEN = 4
@@ -55,6 +56,7 @@ class Describer:
             wishes.session,
             wishes.region,
             streams=call.stream,
+            takes_text=call.endpoint in TEXTUAL,
         )
 
     def _tier_of(self, call: Call) -> int:

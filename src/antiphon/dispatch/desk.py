@@ -7,7 +7,7 @@ from typing import Protocol
 from antiphon.core.ports import Clock
 from antiphon.core.schedules import RouteState
 from antiphon.dispatch.alarms import Alarms
-from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse
+from antiphon.scheduling.job import Decision, Degrade, Dispatch, Job, Refuse
 from antiphon.scheduling.scheduler import Scheduler
 
 
@@ -22,6 +22,9 @@ class Waiter(Protocol):
 
     def refuse(self, decision: Refuse) -> None:
         """Tell the caller."""
+
+    def degrade(self, decision: Degrade) -> None:
+        """Have something lighter answer; the desk hears of the call no more."""
 
 
 class Desk(Protocol):
@@ -108,6 +111,11 @@ class LocalDesk:
             refused = self._waiters.pop(job.id, None)
             if refused is not None:
                 refused.refuse(decision)
+            return
+        if isinstance(decision, Degrade):
+            degraded = self._waiters.pop(job.id, None)
+            if degraded is not None:
+                degraded.degrade(decision)
             return
         waiter = self._waiters.get(job.id)
         if waiter is None:

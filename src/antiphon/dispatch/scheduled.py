@@ -13,11 +13,12 @@ from antiphon.core.errors import (
     WaitedTooLong,
 )
 from antiphon.core.ports import Clock, Handle, Model, Sink
-from antiphon.core.types import Call, Headers, Usage
+from antiphon.core.types import Call, Headers, Routing, Usage
 from antiphon.dispatch.attempt import Attempt
 from antiphon.dispatch.chain import may_fall_back
+from antiphon.dispatch.degraded import Ways
 from antiphon.dispatch.desk import Desk
-from antiphon.scheduling.job import Dispatch, Job, Refuse
+from antiphon.scheduling.job import Degrade, Dispatch, Job, Refuse
 
 _numbers = count(1)
 
@@ -26,14 +27,20 @@ Describe = Callable[[Call, int, float], Job]
 
 
 class Scheduled:
-    """A Model whose members do the same thing; which of them answers, and when, is decided at the desk."""
+    """A Model whose members do the same thing; which of them answers, and when, is decided at the desk.
 
-    def __init__(self, name: str, members: Sequence[Model], desk: Desk, clock: Clock, describe: Describe) -> None:
+    ``ways`` are what may answer in place of them, where the desk may decide that.
+    """
+
+    def __init__(
+        self, name: str, members: Sequence[Model], desk: Desk, clock: Clock, describe: Describe, ways: Ways | None = None
+    ) -> None:
         self._name = name
         self._members = tuple(members)
         self._desk = desk
         self._clock = clock
         self._describe = describe
+        self._ways = ways
 
     @property
     def name(self) -> str:
@@ -45,7 +52,9 @@ class Scheduled:
 
     def start(self, call: Call, sink: Sink) -> Handle:
         job = self._describe(call, next(_numbers), self._clock.monotonic())
-        run = _Run(self._members, self._desk, job, call, sink)
+        routing = Routing(self._name)
+        call.routings.append(routing)
+        run = _Run(self._members, self._desk, job, call, sink, routing, self._ways)
         self._desk.arrived(job, run)
         return run
 
@@ -59,18 +68,24 @@ class _Run:
         "_call",
         "_chosen",
         "_desk",
+        "_down",
         "_error",
         "_job",
         "_members",
         "_over",
         "_paused",
+        "_routing",
         "_sink",
-        "_tokens",
+        "_ways",
     )
 
-    def __init__(self, members: tuple[Model, ...], desk: Desk, job: Job, call: Call, sink: Sink) -> None:
+    def __init__(
+        self, members: tuple[Model, ...], desk: Desk, job: Job, call: Call, sink: Sink, routing: Routing, ways: Ways | None
+    ) -> None:
         self._members = members
         self._desk = desk
+        self._ways = ways
+        self._routing = routing
         self._job = job
         self._call = call
         self._sink = sink
@@ -78,6 +93,7 @@ class _Run:
         self._chosen: Attempt | None = None
         self._asked: dict[int, tuple[Dispatch, float]] = {}
         self._error: AntiphonError | None = None
+        self._down: Handle | None = None
         self._over = False
         self._paused = False
 
@@ -88,6 +104,7 @@ class _Run:
             return
         attempt = self._attempts[decision.replica] = Attempt(self, decision.replica)
         self._asked[decision.replica] = (decision, waited)
+        self._routing.hedged = self._routing.hedged or decision.hedge
         if self._paused:
             attempt.pause()
         attempt.start(self._members[decision.replica], self._call)
@@ -103,6 +120,14 @@ class _Run:
             self._close()
             self._sink.fail(error)
 
+    def degrade(self, decision: Degrade) -> None:
+        if not self._over:
+            assert self._ways is not None
+            self._close()
+            down = self._down = self._ways.start(decision, self._call, self._sink, self._routing)
+            if self._paused:
+                down.pause()
+
     # -- asker of the replicas
 
     def began(self, attempt: Attempt) -> Sink | None:
@@ -111,6 +136,10 @@ class _Run:
         self._chosen = attempt
         if self._call.stream:
             self._desk.first_token(self._job.id, attempt.number)
+        decision, waited = self._asked[attempt.number]
+        self._routing.replica = self._members[attempt.number].name
+        self._routing.waited = waited
+        self._routing.candidates = {self._members[place].name: score for place, score in decision.reasons.candidates}
         return _Told(self._sink, self._explained(attempt))
 
     def ended(self, attempt: Attempt, usage: Usage | None) -> None:
@@ -154,15 +183,16 @@ class _Run:
         words = "%s; tier=%d; waited=%dms; attempt=%d" % about  # noqa: UP031 - once a call, and a third of the time of an f-string
         if decision.hedge:
             words += "; hedge"
-        for name, score in decision.scores:
+        for name, score in decision.reasons.scores:
             words += "; %s=%.4g" % (name, score)  # noqa: UP031 - the same
         return words
 
     # -- handle of the caller
 
     def cancel(self, reason: str) -> None:
-        del reason
-        if not self._over:
+        if self._down is not None:
+            self._down.cancel(reason)
+        elif not self._over:
             self._desk.gone(self._job.id)
             attempts = list(self._attempts.values())
             self._close()
@@ -171,11 +201,15 @@ class _Run:
 
     def pause(self) -> None:
         self._paused = True
+        if self._down is not None:
+            self._down.pause()
         for attempt in self._attempts.values():
             attempt.pause()
 
     def resume(self) -> None:
         self._paused = False
+        if self._down is not None:
+            self._down.resume()
         for attempt in self._attempts.values():
             attempt.resume()
 

@@ -39,10 +39,10 @@ def headers_of(error: AntiphonError, request_id: str, dialect: str = "openai") -
     return headers
 
 
-def refuse(responder: Responder, error: AntiphonError, request_id: str, dialect: str = "openai") -> int:
-    """Answer with an error, and say which status it was."""
+def refuse(responder: Responder, error: AntiphonError, request_id: str, dialect: str = "openai", also: Headers = ()) -> int:
+    """Answer with an error, and say which status it was. ``also``: further headers."""
     status, body = body_of(error, request_id, dialect)
-    responder.send(status, headers_of(error, request_id, dialect), body)
+    responder.send(status, (*headers_of(error, request_id, dialect), *also), body)
     return status
 
 

@@ -109,11 +109,11 @@ class Exchange:
     def head(self, status: int, headers: Headers) -> None:
         kept = [field for field in headers if field[0] not in _NOT_PASSED_ON]
         kept += errors.id_headers(self.id, self.dialect)
-        trail = self.call.trail if self.call is not None else ()
-        if trail:
-            kept.append((b"x-antiphon-model", trail[-1].encode("utf-8", "replace")))
+        if self.call is not None and self.call.trail:
+            kept.append((b"x-antiphon-model", self.call.target.encode("utf-8", "replace")))
         if self.call is not None and self.call.dropped:
             kept.append((b"x-antiphon-dropped", _list(self.call.dropped).encode("ascii", "replace")))
+        kept += self._degraded()
         self._head = (status, tuple(kept))
         self.status = status
 
@@ -145,12 +145,19 @@ class Exchange:
         error.forget_origin()
         self.error = error
         if not self._started:
-            self.status = errors.refuse(self.responder, error, self.id, self.dialect)
+            self.status = errors.refuse(self.responder, error, self.id, self.dialect, self._degraded())
         elif self._in_frames():
             self.responder.end(errors.event_of(error, self.id, self.dialect, self._last))
         else:
             self.responder.abort()
         self.close()
+
+    def _degraded(self) -> Headers:
+        """The field that tells of an answer that is not the asked model's."""
+        if self.call is None or not self.call.routings:
+            return ()
+        degraded = self.call.degraded
+        return ((b"x-antiphon-degraded", degraded.encode("utf-8", "replace")),) if degraded else ()
 
     def _in_frames(self) -> bool:
         """Whether what has begun is made of events, or lines of JSON, so that an error can be one more."""

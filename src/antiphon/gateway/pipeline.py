@@ -214,7 +214,7 @@ def tell(observer: Observer, client: Callable[[Request], str] | None = None) -> 
             exchange.id,
             exchange.endpoint,
             call.model if call is not None else "",
-            trail[-1] if trail else "",
+            call.target if call is not None else "",
             exchange.principal.name,
             exchange.status,
             exchange.error_code,
@@ -225,9 +225,24 @@ def tell(observer: Observer, client: Callable[[Request], str] | None = None) -> 
             exchange.usage,
             len(trail),
         )
+        if call is not None and call.routings:
+            event = routed(event, call)
         observer.call_finished(event if client is None else msgspec.structs.replace(event, client=client(exchange.request)))
 
     return run
+
+
+def routed(event: CallFinished, call: Call) -> CallFinished:
+    """The event with what routes decided."""
+    first, last = call.routings[0], call.routings[-1]
+    return msgspec.structs.replace(
+        event,
+        route=first.route,
+        waited=last.waited,
+        candidates=last.candidates,
+        hedged=any(routing.hedged for routing in call.routings),
+        degraded=call.degraded,
+    )
 
 
 def forwarded_for(request: Request) -> str:

@@ -115,7 +115,7 @@ class CallLog:
             event.attempts,
             event.client,
         )
-        return self._encode(record)
+        return self._encode(_routed(record, event) if event.route else record)
 
     def close(self, timeout: float = 5.0) -> None:
         """Write what is waiting. After ``timeout`` seconds the rest is given up and counted. Further calls are not recorded."""
@@ -164,3 +164,15 @@ class CallLog:
         else:
             self._down = False
         self._done += len(events)
+
+
+def _routed(record: CallRecord, event: CallFinished) -> CallRecord:
+    """The record with what a route decided."""
+    return msgspec.structs.replace(
+        record,
+        route=event.route,
+        waited_ms=int(event.waited * 1e6) / 1e3,
+        candidates={name: round(score, 4) for name, score in event.candidates.items()},
+        hedged=event.hedged,
+        degraded=event.degraded,
+    )

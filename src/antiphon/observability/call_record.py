@@ -25,3 +25,9 @@ class CallRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     attempts: int
     client: str = ""
     """Left out where no proxy in front tells it."""
+    route: str = ""
+    """Left out, and all that follows, where the call was not scheduled; the last three also where there is nothing to tell."""
+    waited_ms: float = 0.0
+    candidates: dict[str, float] = {}
+    hedged: bool = False
+    degraded: str = ""

@@ -4,7 +4,6 @@ Only the control plane uses this module: prometheus-client is not loaded into th
 """
 
 import platform
-import sys
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -15,8 +14,11 @@ from prometheus_client.registry import Collector
 
 from antiphon import __version__
 from antiphon.core.ports import EngineStats
+from antiphon.core.schedules import RouteState
 from antiphon.observability.metrics import DURATION_BOUNDS, TTFT_BOUNDS
 from antiphon.observability.metrics_snapshot import HistogramSnapshot, MetricsSnapshot, SeriesSnapshot
+from antiphon.observability.route_exposition import families
+from antiphon.observability.samples import add, number, texts
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -43,18 +45,30 @@ class ProcessSample(msgspec.Struct, frozen=True):
     restarts: int = 0
 
 
-def render(snapshot: MetricsSnapshot, engines: Sequence[EngineSample], processes: Sequence[ProcessSample]) -> bytes:
+def render(
+    snapshot: MetricsSnapshot,
+    engines: Sequence[EngineSample],
+    processes: Sequence[ProcessSample],
+    routes: Sequence[RouteState] = (),
+) -> bytes:
     """All metrics as text. ``docs/reference/metrics.md`` lists them."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Families(snapshot, engines, processes))
+    registry.register(_Families(snapshot, engines, processes, routes))
     return generate_latest(registry)
 
 
 class _Families(Collector):
-    def __init__(self, snapshot: MetricsSnapshot, engines: Sequence[EngineSample], processes: Sequence[ProcessSample]) -> None:
+    def __init__(
+        self,
+        snapshot: MetricsSnapshot,
+        engines: Sequence[EngineSample],
+        processes: Sequence[ProcessSample],
+        routes: Sequence[RouteState],
+    ) -> None:
         self._snapshot = snapshot
         self._engines = engines
         self._processes = processes
+        self._routes = routes
 
     def describe(self) -> Iterable[Metric]:
         return ()
@@ -62,22 +76,9 @@ class _Families(Collector):
     def collect(self) -> Iterable[Metric]:
         yield from _calls(self._snapshot.series)
         yield from _gateway(self._snapshot)
+        yield from families(self._routes)
         yield from _engine_load(self._engines)
         yield from _server(self._processes)
-
-
-def _number(value: float) -> float:
-    """A sample's value as the format can carry it. One bad number, such as a provider's invented usage, must not cost the page."""
-    return float(min(max(0, value), sys.float_info.max))
-
-
-def _texts(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels in valid UTF-8."""
-    return tuple(label.encode("utf-8", "replace").decode() for label in labels)
-
-
-def _add(family: CounterMetricFamily | GaugeMetricFamily, labels: Sequence[str], value: float) -> None:
-    family.add_metric(_texts(labels), _number(value))
 
 
 def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
@@ -93,15 +94,15 @@ def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
     used: dict[tuple[str, str, str], int] = {}
     for row in rows:
         for status, count in sorted(row.statuses.items()):
-            _add(requests, (*row.key, str(status)), count)
+            add(requests, (*row.key, str(status)), count)
         for code, count in sorted(row.errors.items()):
-            _add(errors, (*row.key, code), count)
-        duration.add_metric(_texts(row.key), _buckets(DURATION_BOUNDS, row.duration), _number(row.duration.sum))
-        ttft.add_metric(_texts(row.key), _buckets(TTFT_BOUNDS, row.ttft), _number(row.ttft.sum))
-        for kind, number in _tokens(row):
-            used[row.model, row.target, kind] = used.get((row.model, row.target, kind), 0) + number
-    for labels, number in used.items():
-        _add(tokens, labels, number)
+            add(errors, (*row.key, code), count)
+        duration.add_metric(texts(row.key), _buckets(DURATION_BOUNDS, row.duration), number(row.duration.sum))
+        ttft.add_metric(texts(row.key), _buckets(TTFT_BOUNDS, row.ttft), number(row.ttft.sum))
+        for kind, count in _tokens(row):
+            used[row.model, row.target, kind] = used.get((row.model, row.target, kind), 0) + count
+    for labels, count in used.items():
+        add(tokens, labels, count)
     return (requests, errors, tokens, duration, ttft)
 
 
@@ -118,38 +119,38 @@ def _buckets(bounds: Sequence[float], histogram: HistogramSnapshot) -> list[tupl
     total = 0.0
     buckets: list[tuple[str, float]] = []
     for bound, count in zip((*map(str, bounds), "+Inf"), histogram.counts, strict=True):
-        total = _number(total + _number(count))
+        total = number(total + number(count))
         buckets.append((bound, total))
     return buckets
 
 
 def _gateway(snapshot: MetricsSnapshot) -> Iterable[Metric]:
-    yield GaugeMetricFamily("antiphon_requests_in_flight", "Calls being answered.", value=_number(snapshot.in_flight))
+    yield GaugeMetricFamily("antiphon_requests_in_flight", "Calls being answered.", value=number(snapshot.in_flight))
     yield CounterMetricFamily(
-        "antiphon_call_log_lost", "Records that the call log had to give up.", value=_number(snapshot.call_log_lost)
+        "antiphon_call_log_lost", "Records that the call log had to give up.", value=number(snapshot.call_log_lost)
     )
     refused = CounterMetricFamily(
         "antiphon_connections_refused", "Connections closed for want of a right PROXY header.", labels=("reason",)
     )
     for reason, count in sorted(snapshot.refused.items()):
-        _add(refused, (reason,), count)
+        add(refused, (reason,), count)
     yield refused
     responses = CounterMetricFamily(
         "antiphon_stored_responses", "Responses, by what became of them in their store.", labels=("outcome",)
     )
     for outcome, count in sorted(snapshot.responses.items()):
-        _add(responses, (outcome,), count)
+        add(responses, (outcome,), count)
     yield responses
     events = snapshot.events
     yield CounterMetricFamily(
-        "antiphon_events_delivered", "Finished calls told to the control plane.", value=_number(events.delivered)
+        "antiphon_events_delivered", "Finished calls told to the control plane.", value=number(events.delivered)
     )
     yield CounterMetricFamily(
-        "antiphon_events_spilled", "Finished calls kept on disk until the control plane takes them.", value=_number(events.spilled)
+        "antiphon_events_spilled", "Finished calls kept on disk until the control plane takes them.", value=number(events.spilled)
     )
-    yield CounterMetricFamily("antiphon_events_lost", "Finished calls that could not be told.", value=_number(events.lost))
+    yield CounterMetricFamily("antiphon_events_lost", "Finished calls that could not be told.", value=number(events.lost))
     yield GaugeMetricFamily(
-        "antiphon_events_spill_bytes", "Bytes of events on disk, still to be delivered.", value=_number(events.waiting_bytes)
+        "antiphon_events_spill_bytes", "Bytes of events on disk, still to be delivered.", value=number(events.waiting_bytes)
     )
 
 
@@ -168,13 +169,13 @@ def _engine_load(engines: Sequence[EngineSample]) -> Iterable[Metric]:
     )
     for engine in engines:
         place = (engine.process, engine.model)
-        _add(running, place, engine.stats.running)
-        _add(waiting, place, engine.stats.waiting)
-        _add(cache, place, engine.stats.kv_cache_usage)
-        _add(generated, place, engine.stats.generated_tokens)
-        _add(prompt, place, engine.stats.prompt_tokens)
-        _add(cached, place, engine.stats.cached_tokens)
-        _add(age, place, engine.age)
+        add(running, place, engine.stats.running)
+        add(waiting, place, engine.stats.waiting)
+        add(cache, place, engine.stats.kv_cache_usage)
+        add(generated, place, engine.stats.generated_tokens)
+        add(prompt, place, engine.stats.prompt_tokens)
+        add(cached, place, engine.stats.cached_tokens)
+        add(age, place, engine.age)
     return (running, waiting, cache, generated, prompt, cached, age)
 
 
@@ -186,8 +187,8 @@ def _server(processes: Sequence[ProcessSample]) -> Iterable[Metric]:
         labels=("process", "role"),
     )
     for process in processes:
-        _add(up, (process.name, process.role), int(process.up))
-        _add(restarts, (process.name, process.role), process.restarts)
+        add(up, (process.name, process.role), int(process.up))
+        add(restarts, (process.name, process.role), process.restarts)
     build = GaugeMetricFamily("antiphon_build_info", "Always 1; the labels say what runs.", labels=("version", "python"))
-    _add(build, (__version__, platform.python_version()), 1)
+    add(build, (__version__, platform.python_version()), 1)
     return (up, restarts, build)

@@ -5,7 +5,7 @@ from random import Random
 
 from antiphon.core.plugins import PluginGroup
 from antiphon.scheduling.fleet import Members
-from antiphon.scheduling.job import Job
+from antiphon.scheduling.job import NO_REASONS, Job, Reasons
 from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
@@ -52,12 +52,12 @@ class Choice:
     can be replayed whatever it shows.
     """
 
-    def __init__(self, weights: Sequence[tuple[str, float]], rng: Random, stopwatch: Callable[[], float] = _stands_still) -> None:
+    def __init__(self, weights: Sequence[tuple[str, float]], rng: Random, stopwatch: Callable[[], float] | None = None) -> None:
         total = sum(weight for _, weight in weights)
         self._policies = [(name, named(name), weight / total) for name, weight in weights]
         self._nominators = [(name, policy) for name, policy, _ in self._policies if _names_some(policy)]
         self._rng = rng
-        self._stopwatch = stopwatch
+        self._stopwatch = stopwatch or _stands_still
         self.conduct = {name: Conduct() for name, _ in weights}
 
     @property
@@ -85,13 +85,13 @@ class Choice:
                 replica.doubt_after_silence(situation.now)
         return candidates
 
-    def pick(self, job: Job, replicas: Sequence[Replica], situation: Situation) -> tuple[Replica, tuple[tuple[str, float], ...]]:
-        """The best of at least one replica, and what each policy gave it. Equals are taken in a random order.
+    def pick(self, job: Job, replicas: Sequence[Replica], situation: Situation) -> tuple[Replica, Reasons]:
+        """The best of at least one replica, and why. Equals are taken in a random order.
 
         Whoever failed calls lately is worth less by their share, whatever the policy: errors are fast and draw nobody.
         """
         if len(replicas) == 1:
-            return replicas[0], ()
+            return replicas[0], NO_REASONS
         now = situation.now
         totals = [0.0] * len(replicas)
         told: list[tuple[str, list[float]]] = []
@@ -106,7 +106,10 @@ class Choice:
             best = max(best, totals[place])
         places = [place for place, total in enumerate(totals) if total >= best - 1e-12]
         place = places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))]
-        return replicas[place], tuple([(name, scores[place]) for name, scores in told])
+        return replicas[place], Reasons(
+            tuple([(name, scores[place]) for name, scores in told]),
+            tuple([(replica.index, totals[at]) for at, replica in enumerate(replicas)]),
+        )
 
     def _scores(self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation) -> list[float]:
         conduct = self.conduct[name]

@@ -89,6 +89,11 @@ class Fleet:
         return self._count
 
     @property
+    def all_sick(self) -> bool:
+        """No breaker lets a call pass."""
+        return 0 < self._count == len(self._sick)
+
+    @property
     def calls(self) -> int:
         """Calls that are out at all of them."""
         return self.shared.calls

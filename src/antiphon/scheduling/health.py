@@ -1,5 +1,6 @@
 """What speaks for and against a replica, told to its breaker: errors, slowness, and that it cannot be reached."""
 
+from collections.abc import Callable
 from math import inf
 
 from antiphon.scheduling.fleet import Fleet
@@ -12,11 +13,12 @@ LONGER = 3.0
 
 
 class Health:
-    """Keeps the breakers of a fleet. Each call is told once."""
+    """Keeps the breakers of a fleet. Each call is told once, to its replica's breaker and to whoever ``heard`` is."""
 
-    def __init__(self, fleet: Fleet, settings: HealthSettings) -> None:
+    def __init__(self, fleet: Fleet, settings: HealthSettings, heard: Callable[[bool, float], None]) -> None:
         self.settings = settings
         self._fleet = fleet
+        self._heard = heard
         self._trials = 0
 
     def begins(self, replica: Replica, out: Out, now: float) -> None:
@@ -103,6 +105,8 @@ class Health:
         if out.judged:
             return
         out.judged = True
+        if ok is not None:
+            self._heard(ok, now)
         policy, breaker = replica.breaker_policy, replica.breaker
         before = breaker.view(now)
         if out.trial:

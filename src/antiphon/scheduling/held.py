@@ -13,6 +13,7 @@ class Held:
         "awaits",
         "began",
         "charged",
+        "final",
         "job",
         "not_before",
         "output",
@@ -32,6 +33,8 @@ class Held:
         """Its answer has begun."""
         self.replicas: list[int] = []
         """Where it is now."""
+        self.final = False
+        """Where it failed is where it ends: it is wrong in itself, or had begun to be answered."""
         self.attempts = 0
         """Times that it failed."""
         self.tried: list[int] = []

@@ -1,6 +1,7 @@
 """What waits for a replica, and what is decided of it."""
 
 from math import inf
+from typing import Literal
 
 import msgspec
 
@@ -35,6 +36,20 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     """It may be refused early, so that others are on time."""
     streams: bool = True
     """Its first token is seen before its answer is whole."""
+    takes_text: bool = True
+    """A fixed text can answer it."""
+
+
+class Reasons(msgspec.Struct, frozen=True, gc=False):
+    """Why a call goes to a replica. Empty where there was only one."""
+
+    scores: tuple[tuple[str, float], ...] = ()
+    """What each policy gave it, 0..1."""
+    candidates: tuple[tuple[int, float], ...] = ()
+    """All that were looked at, by their places in the fleet, and what the policies gave each together, less for its failures."""
+
+
+NO_REASONS = Reasons()
 
 
 class Dispatch(msgspec.Struct, frozen=True, gc=False):
@@ -43,8 +58,7 @@ class Dispatch(msgspec.Struct, frozen=True, gc=False):
     job: Job
     replica: int
     """Its place in the fleet."""
-    scores: tuple[tuple[str, float], ...] = ()
-    """What each policy gave it, 0..1, for whoever asks why."""
+    reasons: Reasons = NO_REASONS
     hedge: bool = False
     """Another replica has the call already; whoever shows a first token first keeps it."""
 
@@ -59,6 +73,21 @@ class Refuse(msgspec.Struct, frozen=True, gc=False):
     """Seconds after which asking again may help."""
 
 
+Way = Literal["model", "template"]
+"""What answers in place of the main model: a lighter one, or a fixed text."""
+
+
+class Degrade(msgspec.Struct, frozen=True, gc=False):
+    """Have the call answered by something lighter."""
+
+    job: Job
+    way: Way
+    reason: str
+    """``health``, or why it would have been refused."""
+    score: float
+    """The health score of the main model, 0..1."""
+
+
 class Withdraw(msgspec.Struct, frozen=True, gc=False):
     """Stop the call at a replica: another one has it, or nobody wants it any more."""
 
@@ -66,4 +95,4 @@ class Withdraw(msgspec.Struct, frozen=True, gc=False):
     replica: int
 
 
-Decision = Dispatch | Refuse | Withdraw
+Decision = Dispatch | Refuse | Degrade | Withdraw

@@ -4,12 +4,14 @@
 class Budget:
     """A token bucket that calls fill and retries empty (of Twitter's Finagle)."""
 
-    __slots__ = ("_most", "_share", "_tokens")
+    __slots__ = ("_most", "_share", "_tokens", "spent")
 
     def __init__(self, share: float, reserve: float) -> None:
         self._share = share
         self._most = max(reserve, 100.0 * share)
         self._tokens = reserve
+        self.spent = 0
+        """Times that it was spent."""
 
     def change(self, share: float, reserve: float) -> None:
         """Other bounds from now on."""
@@ -26,4 +28,5 @@ class Budget:
         if self._tokens < 1:
             return False
         self._tokens -= 1
+        self.spent += 1
         return True

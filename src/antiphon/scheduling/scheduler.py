@@ -9,13 +9,14 @@ from antiphon.core.breaker import BreakerView
 from antiphon.core.schedules import RouteState
 from antiphon.scheduling.admission import Admission
 from antiphon.scheduling.choice import Choice
+from antiphon.scheduling.degradation import Degradation
 from antiphon.scheduling.fairness import TokenCounters, cost
 from antiphon.scheduling.fleet import Fleet
 from antiphon.scheduling.health import Health
 from antiphon.scheduling.hedging import Waits
 from antiphon.scheduling.held import Aside, Held
 from antiphon.scheduling.info import ReplicaInfo, Reported
-from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
+from antiphon.scheduling.job import NO_REASONS, Decision, Dispatch, Job, Reasons, Refuse, Withdraw
 from antiphon.scheduling.policy import Discipline, Situation
 from antiphon.scheduling.replica import Out, Replica
 from antiphon.scheduling.retries import Budget
@@ -24,9 +25,6 @@ from antiphon.scheduling.waiting import ArrivalQueue, WaitingQueue
 
 AGAIN_AT_ONCE = 16
 """Calls to be tried again that are looked at before the queue is."""
-
-
-Scores = tuple[tuple[str, float], ...]
 
 
 class Scheduler:
@@ -51,11 +49,12 @@ class Scheduler:
         self._rng = Random(seed)  # noqa: S311 - a decision can be replayed, and guards nothing
         self._stopwatch = stopwatch
         self.fleet = Fleet(settings.breaker, backlog=settings.queue.backlog, panic=settings.panic)
-        self._health = Health(self.fleet, settings.health)
+        self.degradation = Degradation(settings.degrade, settings.breaker.window)
+        self._health = Health(self.fleet, settings.health, self.degradation.saw)
         self.tenants = TokenCounters()
         self._demand = self.fleet.shared.demand
         self._policy = tuple(policy)
-        self.choice = self._chosen_by(policy)
+        self.choice = Choice(policy, self._rng, stopwatch)
         self._discipline: Discipline = self.choice.queue
         self._queue = self._new_queue()
         self._again: dict[int, Held] = {}
@@ -81,10 +80,6 @@ class Scheduler:
         """Jobs that are at a replica."""
         return len(self._held) - self.waiting
 
-    def expected_wait(self, job: Job) -> float:
-        """Seconds that the job would wait if it came now."""
-        return self._admission.wait(job, self._queue)
-
     def next_alarm(self) -> float:
         """When ``tick`` has something to do at the latest; infinite where nothing is due."""
         while self._alarms and self._alarms[0][1] not in self._held:
@@ -93,7 +88,9 @@ class Scheduler:
 
     def state(self, name: str, now: float) -> RouteState:
         """How all is, for operators; ``name`` is the route's."""
-        return RouteState(name, self.waiting, round(self._queue.work), self.fleet.states(now))
+        calls, twice = (self.waiting, round(self._queue.work)), (self._retries.spent, self._hedges.spent)
+        score, refused, degraded = self.degradation.told(now)
+        return RouteState(name, *calls, self.fleet.states(now), self.running, *twice, score, refused, degraded)
 
     # -- events
 
@@ -104,11 +101,13 @@ class Scheduler:
             return decisions
         self._retries.earn()
         self._hedges.earn()
+        if self.degradation.in_use and (degrade := self.degradation.at_entry(job, now)):
+            return [degrade]
         held = Held(job, self._admission.expected_output(job, now))
         self._demand.asked(job.tenant, cost(job.prompt_tokens, held.output), now)
         refusal = self._refusal_at_entry(held, now, decisions)
         if refusal:
-            decisions.append(Refuse(job, refusal, self._admission.retry_after(job, self._queue, now)))
+            decisions.append(self._turned_down(held, refusal, now))
             return decisions
         self._held[job.id] = held
         self.tenants.came(job.tenant)
@@ -218,8 +217,9 @@ class Scheduler:
         held.replicas.remove(replica)
         held.tried.append(replica)
         held.attempts += 1
+        held.final = held.began or not retryable
         if not held.replicas:
-            self._try_again(held, retryable and not held.began, now, decisions)
+            self._try_again(held, now, decisions)
         self._pump(now, decisions)
         return decisions
 
@@ -291,6 +291,7 @@ class Scheduler:
         fleet.set(replicas, now, fresh=True)
         self._health.settings = settings.health
         self._admission.settings = settings.queue
+        self.degradation.change(settings.degrade, settings.breaker.window)
         self._retries.change(retries.budget, retries.reserve)
         self._hedges.change(retries.hedge_budget, 0.0)
         self._waits.quantile = retries.hedge_quantile
@@ -298,7 +299,7 @@ class Scheduler:
         self._settings = settings
         if tuple(policy) != self._policy:
             self._policy = tuple(policy)
-            self.choice = self._chosen_by(policy)
+            self.choice = Choice(policy, self._rng, self._stopwatch)
             self._discipline = self.choice.queue
         if requeue:
             self._requeue(now, decisions)
@@ -306,9 +307,6 @@ class Scheduler:
         return decisions
 
     # -- the queue
-
-    def _chosen_by(self, policy: Sequence[tuple[str, float]]) -> Choice:
-        return Choice(policy, self._rng) if self._stopwatch is None else Choice(policy, self._rng, self._stopwatch)
 
     def _new_queue(self) -> WaitingQueue | ArrivalQueue:
         queue = self._settings.queue
@@ -391,9 +389,9 @@ class Scheduler:
         if not where:
             return False
         self._queue.remove(held.job.id)
-        replica, scores = self.choice.pick(held.job, where, situation)
+        replica, reasons = self.choice.pick(held.job, where, situation)
         if held.released or not replica.place_in(now):
-            self._send(held, replica, scores, now, decisions)
+            self._send(held, replica, reasons, now, decisions)
         else:
             self._set_aside(held, replica, now)
         return True
@@ -430,7 +428,7 @@ class Scheduler:
                     self._release(held)
                 elif replica.load(now) < replica.limit.value:
                     self._take_back(held)
-                    self._send(held, replica, (), now, decisions)
+                    self._send(held, replica, NO_REASONS, now, decisions)
                 else:
                     break
 
@@ -483,11 +481,11 @@ class Scheduler:
     def _send_best(
         self, held: Held, where: Sequence[Replica], situation: Situation, decisions: list[Decision], *, hedge: bool = False
     ) -> None:
-        replica, scores = self.choice.pick(held.job, where, situation)
-        self._send(held, replica, scores, situation.now, decisions, hedge=hedge)
+        replica, reasons = self.choice.pick(held.job, where, situation)
+        self._send(held, replica, reasons, situation.now, decisions, hedge=hedge)
 
     def _send(
-        self, held: Held, replica: Replica, scores: Scores, now: float, decisions: list[Decision], *, hedge: bool = False
+        self, held: Held, replica: Replica, reasons: Reasons, now: float, decisions: list[Decision], *, hedge: bool = False
     ) -> None:
         job = held.job
         uncached = replica.uncached(job, self._settings.block_tokens)
@@ -501,7 +499,7 @@ class Scheduler:
             self._queue.served(job.tier, cost(job.prompt_tokens, held.output), now)
             self._charge(held, cost(uncached, held.output))
         self._set_alarms(out, now)
-        decisions.append(Dispatch(job, replica.index, scores, hedge))
+        decisions.append(Dispatch(job, replica.index, reasons, hedge))
 
     def _set_alarms(self, out: Out, now: float) -> None:
         if not out.job.streams:
@@ -524,13 +522,13 @@ class Scheduler:
 
     # -- trying twice
 
-    def _try_again(self, held: Held, may: bool, now: float, decisions: list[Decision]) -> None:
+    def _try_again(self, held: Held, now: float, decisions: list[Decision]) -> None:
         """Let a call that failed wait for another replica, before all that wait; refuse it where that makes no sense.
 
         Where no other may be asked, those that failed it are asked again after a pause, which doubles.
         """
         settings, usable = self._settings.retries, self.fleet.usable
-        if not may or held.attempts >= settings.attempts or not usable:
+        if held.final or held.attempts >= settings.attempts or not usable:
             self._refuse(held, "failed", now, decisions)
             return
         if all(index in held.tried for index in usable.some(settings.attempts, 0.0)):
@@ -585,8 +583,12 @@ class Scheduler:
     def _refuse(self, held: Held, reason: str, now: float, decisions: list[Decision]) -> None:
         if held.charged:
             self._correct(held, 0.0)
-        decisions.append(Refuse(held.job, reason, self._admission.retry_after(held.job, self._queue, now)))
+        decisions.append(self._turned_down(held, reason, now))
         self._over(held)
+
+    def _turned_down(self, held: Held, reason: str, now: float) -> Decision:
+        refusal = Refuse(held.job, reason, self._admission.retry_after(held.job, self._queue, now))
+        return self.degradation.instead_of(refusal, now, final=held.final, dead=self.fleet.all_sick)
 
     def _over(self, held: Held) -> None:
         self._again.pop(held.job.id, None)

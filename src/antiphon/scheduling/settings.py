@@ -81,6 +81,27 @@ class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call is hedged that has waited for its first token for longer than this share of like-sized calls."""
 
 
+class DegradeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When something lighter than the main model answers. Without a way down nothing does."""
+
+    model: bool = False
+    """There is a lighter model."""
+    template: bool = False
+    """There is a fixed text."""
+    below: Share = 0.95
+    """Health score below which the lighter model answers."""
+    template_below: Share = 0.8
+    """Health score below which the fixed text does."""
+    margin: Share = 0.02
+    """By how much the score must be above these for the way back up."""
+    minimum_calls: Annotated[int, msgspec.Meta(ge=1)] = 10
+    """Calls in the breaker's window below which nothing is concluded."""
+    probe: Share = 0.05
+    """Share of the calls that still go to a main model that is not well."""
+    when_busy: bool = False
+    """Calls that the main model has no time for go down instead of being refused."""
+
+
 class SchedulerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One deployment's scheduler."""
 
@@ -88,6 +109,7 @@ class SchedulerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     retries: RetrySettings = RetrySettings()
     breaker: BreakerPolicy = BreakerPolicy()
     health: HealthSettings = HealthSettings()
+    degrade: DegradeSettings = DegradeSettings()
     block_tokens: Annotated[int, msgspec.Meta(ge=1)] = 512
     """Tokens of a prefix block."""
     slow_start: float = 0.0

@@ -269,6 +269,20 @@ class TestOfAWholeServer:
         assert "# HELP antiphon_" in caller.call("admin.metrics")
         assert caller.call("admin.ready").is_ready
 
+    def test_routes(self, start: Start, upstream: MockUpstream, connect: Connect) -> None:
+        more = "routes: [{name: mock-model, max_calls: 7, adaptive: false, attempts: 1, degrade: {template: sorry}}]\n"
+        caller = connect(start(upstream, more=more).url, timeout=20)
+        caller.call("chat.create", **ASK)
+        upstream.error(503, times=1)
+        assert caller.call("chat.create", **ASK).text == "sorry"
+        (route,) = caller.call("admin.routes").routes
+        (replica,) = route.replicas
+        assert (route.name, route.waiting, route.running, route.degraded) == ("mock-model", 0, 0, {"failed": 1})
+        assert (replica.name, replica.breaker, replica.limit, replica.calls) == ("p0/mock-model", "closed", 7, 0)
+        page = caller.call("admin.metrics")
+        assert 'antiphon_route_degraded_total{reason="failed",route="mock-model"} 1.0' in page
+        assert 'antiphon_route_replica_breaker{replica="p0/mock-model",route="mock-model",state="closed"} 1.0' in page
+
 
 # -- what a server of ours may not serve yet, straight before a scripted one
 

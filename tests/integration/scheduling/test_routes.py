@@ -81,6 +81,20 @@ def test_the_answer_says_why_this_replica(start: Start, servers: list[MockUpstre
     assert waited.endswith("ms")
 
 
+def test_the_log_tells_what_was_decided(start: Start, servers: list[MockUpstream]) -> None:
+    for server in servers:
+        server.chat("hi", times=None)
+    process = start("policy: least-tokens", count=3)
+    answers = [ask(process) for _ in range(3)]
+    process.stop()
+    calls = process.calls()
+    assert [call["target"] for call in calls] == [answer.headers["x-antiphon-model"] for answer in answers]
+    for call in calls:
+        assert (call["route"], call["candidates"].keys()) == ("m", {"server-0/m", "server-1/m", "server-2/m"})
+        assert call["candidates"][call["target"]] == max(call["candidates"].values())
+        assert "degraded" not in call
+
+
 def test_a_replica_that_fails_costs_no_caller_anything(start: Start, servers: list[MockUpstream]) -> None:
     servers[0].error(503, times=None)
     servers[1].chat("hi", times=None)

@@ -14,6 +14,7 @@ from antiphon.config import (
     MASK,
     BreakerSettings,
     Capabilities,
+    DegradeSettings,
     EmbeddingSettings,
     KeySettings,
     LocalModelSettings,
@@ -469,6 +470,17 @@ breakers = st.builds(
     first_token_over=st.floats(0, 60),
     token_over=st.floats(0, 60),
 )
+degrades = st.builds(
+    DegradeSettings,
+    model=names | st.just(""),
+    template=st.text(max_size=9),
+    below=st.floats(0, 1),
+    template_below=st.floats(0, 1),
+    margin=st.floats(0, 1),
+    minimum_calls=st.integers(1, 100),
+    probe=st.floats(0, 1),
+    when_busy=st.booleans(),
+)
 policies = st.from_regex(r"[a-z][a-z0-9_-]{0,9}", fullmatch=True)
 routes = st.builds(
     RouteSettings,
@@ -490,6 +502,7 @@ routes = st.builds(
     retry_budget=st.floats(0, 1),
     hedge_budget=st.floats(0, 1),
     breaker=breakers,
+    degrade=degrades,
 )
 any_settings = st.builds(
     Settings,

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from antiphon.core.errors import (
@@ -17,11 +18,11 @@ from antiphon.core.types import Call
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.definition import Definition
 from antiphon.dispatch.describe import Describer
-from antiphon.dispatch.desk import LocalDesk
+from antiphon.dispatch.desk import LocalDesk, Waiter
 from antiphon.dispatch.promise import Promise
 from antiphon.dispatch.scheduled import Scheduled, refusal, speaks_against
 from antiphon.scheduling.info import ReplicaInfo
-from antiphon.scheduling.job import Job, Refuse
+from antiphon.scheduling.job import Dispatch, Job, Refuse
 from antiphon.scheduling.settings import LimitSettings, QueueSettings, RetrySettings, SchedulerSettings
 from antiphon.testing import Cut, Delay, Done, Event, FakeClock, FakeModel, Hang, RecordingSink, model_contract
 
@@ -116,6 +117,57 @@ def test_the_queue_and_the_wait_are_bounded() -> None:
     assert isinstance(deployment.ask().error, QueueFull)
     deployment.clock.advance(5.1)
     assert [type(sink.error) for sink in waiting] == [WaitedTooLong, WaitedTooLong]
+
+
+def test_what_was_decided_is_told_of_the_call() -> None:
+    models = [FakeModel(name).chat("hello", times=None) for name in "abc"]
+    call = msgspec.structs.replace(CALL, routings=[])
+    Deployment(*models).model.start(call, RecordingSink())
+    (routing,) = call.routings
+    assert (routing.route, routing.replica in "abc", routing.hedged, routing.degraded) == ("m", True, False, "")
+    assert routing.candidates.keys() == {"a", "b", "c"}
+    assert all(0 <= score <= 1 for score in routing.candidates.values())
+    assert routing.candidates[routing.replica] == max(routing.candidates.values())
+
+
+class HedgingDesk:
+    """Has two replicas asked at once."""
+
+    def arrived(self, job: Job, waiter: Waiter) -> None:
+        self._waiter = waiter
+        waiter.dispatch(Dispatch(job, 0), 0.0)
+        waiter.dispatch(Dispatch(job, 1, hedge=True), 0.1)
+
+    def first_token(self, job_id: int, replica: int) -> None:
+        self._waiter.withdraw(1 - replica)
+
+    def finished(self, job_id: int, replica: int, output_tokens: int) -> None: ...
+    def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, unreachable: bool, retry_after: float) -> None: ...
+    def gone(self, job_id: int) -> None: ...
+
+
+def test_of_a_hedged_call_the_one_that_answers_is_named() -> None:
+    slow, slower = FakeModel("a").script(Delay(1), TEXT, Done()), FakeModel("b").script(Hang())
+    describe = Describer(1, (Promise(), Promise(), Promise()), {})
+    call = msgspec.structs.replace(CALL, trail=["a", "b"], routings=[])
+    Scheduled("m", (slow, slower), HedgingDesk(), FakeClock(), describe).start(call, RecordingSink())
+    assert call.target == "b", "the one that was asked last, as long as none answers"
+    slow.clock.advance(1)
+    (routing,) = call.routings
+    assert (routing.replica, routing.hedged, call.target, slower.running) == ("a", True, "a", 0)
+
+
+def test_a_call_that_waited_tells_for_how_long() -> None:
+    model = FakeModel("a").script(TEXT, Delay(1), Done()).chat("second")
+    deployment = Deployment(model)
+    deployment.ask()
+    call = msgspec.structs.replace(CALL, routings=[])
+    deployment.model.start(call, RecordingSink())
+    assert call.routings[0].replica == ""
+    deployment.clock.advance(0.75)
+    model.clock.advance(1)
+    (routing,) = call.routings
+    assert (routing.replica, routing.waited, routing.candidates) == ("a", 0.75, {})
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 
 from antiphon.core.errors import ClientGone, InvalidRequest, UpstreamBroken
 from antiphon.core.events import CallFinished
-from antiphon.core.ports import Model
-from antiphon.core.types import ModelCard
+from antiphon.core.ports import Handle, Model, Sink
+from antiphon.core.types import Call, ModelCard, Routing
 from antiphon.dispatch.directory import Directory
 from antiphon.gateway import pipeline
 from antiphon.gateway.exchange import Exchange
@@ -185,6 +185,36 @@ def test_a_slow_caller_pauses_the_model() -> None:
 def test_an_unknown_stage_is_a_mistake_of_the_composition() -> None:
     with pytest.raises(ValueError, match="no such stage: guess"):
         Pipeline({"guess": pipeline.parse}, lambda *_: None)
+
+
+class Decided:
+    """A model of which a route decides: another replica than the last one asked answers."""
+
+    name = "m"
+
+    def start(self, call: Call, sink: Sink) -> Handle:
+        routing = Routing("m", "a/m", 0.5, {"a/m": 0.75, "b/m": 0.5}, hedged=True)
+        call.routings.extend([routing, Routing("small", degraded="model=small; reason=health; score=0.90")])
+        call.trail.extend(["a/m", "b/m"])
+        return FakeModel("m").chat("hi").start(call, sink)
+
+
+def test_what_a_route_decided_is_told() -> None:
+    door = Door(Decided())
+    event = door.call()
+    assert event is not None
+    assert (event.route, event.target, event.attempts, event.hedged) == ("m", "a/m", 2, True)
+    assert event.degraded == "model=small; reason=health; score=0.90"
+    assert door.headers[b"x-antiphon-degraded"] == event.degraded.encode()
+    assert door.headers[b"x-antiphon-model"] == b"a/m"
+
+
+def test_without_a_route_there_is_nothing_of_it() -> None:
+    door = Door(FakeModel("m").chat("hi"))
+    event = door.call()
+    assert event is not None
+    assert (event.route, event.candidates, event.hedged, event.degraded) == ("", {}, False, "")
+    assert b"x-antiphon-degraded" not in door.headers
 
 
 def test_keys_tell_whose_call_it_is() -> None:

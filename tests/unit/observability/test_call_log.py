@@ -45,6 +45,22 @@ def test_the_callers_address_is_told_where_it_is_known():
     assert sink.records[0]["client"] == "192.0.2.7"
 
 
+def test_what_a_route_decided_is_told_where_there_was_one():
+    sink = Sink()
+    log = CallLog(sink)
+    told = {"route": "m", "waited": 0.25, "candidates": {"a/m": 2 / 3, "b/m": 0.5}, "hedged": True, "degraded": "answer=template"}
+    log.call_finished(msgspec.structs.replace(EVENT, **told))
+    log.close()
+    (record,) = sink.records
+    assert {name: record.get(name) for name in ("route", "waited_ms", "candidates", "hedged", "degraded")} == {
+        "route": "m",
+        "waited_ms": 250.0,
+        "candidates": {"a/m": 0.6667, "b/m": 0.5},
+        "hedged": True,
+        "degraded": "answer=template",
+    }
+
+
 def test_a_call_becomes_one_line_of_json():
     sink = Sink()
     log = CallLog(sink)

@@ -7,6 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from antiphon import __version__
 from antiphon.core.ports import EngineStats
+from antiphon.core.schedules import ReplicaState, RouteState
 from antiphon.observability.exposition import EngineSample, ProcessSample, render
 from antiphon.observability.metrics import CallMetrics
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
@@ -34,6 +35,44 @@ def snapshot_of(**changes) -> MetricsSnapshot:
     metrics = CallMetrics()
     metrics.call_finished(msgspec.structs.replace(CALL, **changes))
     return metrics.snapshot(in_flight=3, call_log_lost=9, refused={"untrusted": 4, "timeout": 0}, responses={"kept": 5})
+
+
+def replica_state(name: str, breaker: str = "closed", calls: int = 0) -> ReplicaState:
+    return ReplicaState(name, breaker, calls, 8, 100, 0.0, 0.1, 0.01)
+
+
+def test_routes_are_written_with_the_names_of_the_reference():
+    route = RouteState("m", 3, 900, (replica_state("a/m", "open", 2), replica_state("b/m", calls=1)), 3, 4, 5, 0.9)
+    refusing = msgspec.structs.replace(route, refused={"late": 2, "queue_full": 1}, degraded={"health": 7})
+    samples = parsed(render(MetricsSnapshot(), [], [], [refusing]))
+    assert samples["antiphon_route_waiting", labels(route="m")] == 3
+    assert samples["antiphon_route_health_score", labels(route="m")] == 0.9
+    assert samples["antiphon_route_retries_total", labels(route="m")] == 4
+    assert samples["antiphon_route_hedges_total", labels(route="m")] == 5
+    assert samples["antiphon_route_refused_total", labels(route="m", reason="late")] == 2
+    assert samples["antiphon_route_degraded_total", labels(route="m", reason="health")] == 7
+    assert samples["antiphon_route_replica_running", labels(route="m", replica="a/m")] == 2
+    assert samples["antiphon_route_replica_limit", labels(route="m", replica="b/m")] == 8
+    breakers = {
+        state: samples["antiphon_route_replica_breaker", labels(route="m", replica="a/m", state=state)]
+        for state in ("closed", "open", "half_open")
+    }
+    assert breakers == {"closed": 0, "open": 1, "half_open": 0}
+
+
+def test_a_route_that_was_changed_is_one_route():
+    before = RouteState("m", 3, 900, (replica_state("a/m", "open", 2), replica_state("old/m", calls=1)), refused={"late": 2})
+    after = RouteState("m", 1, 900, (replica_state("a/m", "closed", 5),), refused={"late": 1, "shed": 1}, health=0.5)
+    text = render(MetricsSnapshot(), [], [], [before, after])
+    samples = parsed(text)
+    assert samples["antiphon_route_waiting", labels(route="m")] == 4
+    assert samples["antiphon_route_health_score", labels(route="m")] == 0.5
+    assert samples["antiphon_route_refused_total", labels(route="m", reason="late")] == 3
+    assert samples["antiphon_route_replica_running", labels(route="m", replica="a/m")] == 7
+    assert samples["antiphon_route_replica_running", labels(route="m", replica="old/m")] == 1
+    assert samples["antiphon_route_replica_breaker", labels(route="m", replica="a/m", state="closed")] == 1
+    lines = [line.rpartition(" ")[0] for line in text.decode().splitlines() if not line.startswith("#")]
+    assert len(lines) == len(set(lines)), "Prometheus takes no page with a series that is there twice"
 
 
 def test_calls_are_written_with_the_names_of_the_reference():

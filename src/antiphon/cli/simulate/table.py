@@ -40,6 +40,7 @@ GROUPS: tuple[tuple[tuple[str, Show], ...], ...] = (
     (
         ("refused, of the calls", lambda run: _share(run.refused)),
         ("refused, of the work", lambda run: _share(run.refused_work)),
+        ("degraded, of the calls", lambda run: _share(run.degraded)),
         ("callers gave up, of the calls", lambda run: _share(run.left)),
         ("callers gave up, of the work", lambda run: _share(run.left_work)),
     ),

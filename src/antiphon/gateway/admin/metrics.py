@@ -11,6 +11,8 @@ from starlette.routing import BaseRoute, Route
 
 from antiphon.core.errors import AntiphonError, UpstreamTimeout
 from antiphon.core.processes import ProcessState
+from antiphon.core.schedules import RouteState
+from antiphon.gateway.admin.routes import scheduling
 from antiphon.gateway.admin.sources import ControlSources, EngineReport
 from antiphon.observability.exposition import CONTENT_TYPE, EngineSample, ProcessSample, render
 from antiphon.observability.metrics import RunningTotal
@@ -85,18 +87,28 @@ class MetricsPage:
         """The metrics of the whole server as Prometheus text. Without a supervisor there are none of processes."""
         async with self._one_at_a_time:
             processes = self._processes()
-            workers, engines = await asyncio.gather(self._ask_workers(processes), self._engines.ask(processes, self._patience))
+            workers, engines, routes = await asyncio.gather(
+                self._ask_workers(processes), self._engines.ask(processes, self._patience), self._ask_routes(processes)
+            )
             total = self._total.update(workers)
             loads = self._engines.samples(processes)
         answered = {*workers, *engines}
         states = [_sample(process, process.name in answered) for process in processes]
-        return await asyncio.to_thread(render, total, loads, states)  # takes up to a second where there are very many series
+        what = (total, loads, states, routes)
+        return await asyncio.to_thread(render, *what)  # takes up to a second where there are very many series
 
     def _processes(self) -> Sequence[ProcessState]:
         try:
             return self._sources.server().processes
         except AntiphonError:
             return ()
+
+    async def _ask_routes(self, processes: Sequence[ProcessState]) -> Sequence[RouteState]:
+        """How the routes are; none where whoever schedules does not answer."""
+        with contextlib.suppress(AntiphonError, TimeoutError):
+            async with asyncio.timeout(self._patience):
+                return (await self._sources.route_states(scheduling(processes))).routes
+        return ()
 
     async def _ask_workers(self, processes: Sequence[ProcessState]) -> dict[str, MetricsSnapshot]:
         """The answers of the workers, by name; asked all at once."""

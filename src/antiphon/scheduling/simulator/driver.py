@@ -7,7 +7,7 @@ from math import inf
 import msgspec
 
 from antiphon.scheduling.info import ReplicaInfo
-from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse, Withdraw
+from antiphon.scheduling.job import Decision, Degrade, Dispatch, Job, Refuse, Withdraw
 from antiphon.scheduling.scheduler import Scheduler
 from antiphon.scheduling.settings import SchedulerSettings
 from antiphon.scheduling.simulator.replica import ReplicaSpec, SimulatedReplica
@@ -34,10 +34,12 @@ class Outcome(msgspec.Struct, gc=False):
     finished: float = 0.0
     refused: str = ""
     """Why it was."""
+    degraded: str = ""
+    """Why something lighter answered it, which is not simulated."""
     left: bool = False
     """Its caller has left."""
     ended: float = 0.0
-    """When it was answered, refused or given up."""
+    """When it was answered, refused, degraded or given up."""
     cached_tokens: int = 0
     """Tokens of its prompt that the replica had in its prefix cache."""
     replicas: int = 0
@@ -106,11 +108,11 @@ class Run:
 
     @property
     def ended(self) -> float:
-        """When the last call was answered, refused or given up."""
+        """When the last call was answered, refused, degraded or given up."""
         return max((outcome.ended for outcome in self.outcomes.values()), default=0.0)
 
     def go(self) -> None:
-        """Run to the end: until every request was answered, refused or given up."""
+        """Run to the end: until every request was answered, refused, degraded or given up."""
         while self._events:
             upcoming, kind, which, version = heappop(self._events)
             while self._sampled <= upcoming:
@@ -149,7 +151,7 @@ class Run:
 
     def _give_up(self, job_id: int) -> None:
         outcome = self.outcomes[job_id]
-        if not outcome.first_token and not outcome.refused:
+        if not (outcome.first_token or outcome.refused or outcome.degraded):
             outcome.left = True
             outcome.ended = self.now
             self._ask(self.scheduler.gone, job_id)
@@ -182,6 +184,10 @@ class Run:
         outcome = self.outcomes[decision.job.id]
         if isinstance(decision, Refuse):
             outcome.refused = decision.reason
+            outcome.ended = self.now
+            return
+        if isinstance(decision, Degrade):
+            outcome.degraded = decision.reason
             outcome.ended = self.now
             return
         self._hear(decision.replica)

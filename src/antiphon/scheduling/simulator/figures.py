@@ -44,6 +44,8 @@ class Figures(msgspec.Struct, frozen=True):
     left_work: float
     refusals: dict[str, int]
     """Calls by why they were refused."""
+    degraded: float
+    """Share of the calls that something lighter answered: they have missed their target, for the main model did not answer them."""
     goodput: float
     """Calls answered in time, a second."""
     utilisation: float
@@ -95,6 +97,7 @@ def figures_of(run: Run, policy: str, load: float, seed: int) -> Figures:
         refused_work=_ratio(sum(_work(outcome) for outcome in outcomes if outcome.refused), work),
         left_work=_ratio(sum(_work(outcome) for outcome in outcomes if outcome.left), work),
         refusals=_refusals(outcomes),
+        degraded=_ratio(sum(bool(outcome.degraded) for outcome in outcomes), len(outcomes)),
         goodput=_ratio(met, seconds),
         utilisation=_ratio(sum(replica.busy(run.ended) for replica in run.replicas), seconds * len(run.replicas)),
         occupancy=_ratio(sum(replica.occupied(run.ended) for replica in run.replicas), seconds * places),

@@ -90,6 +90,13 @@ class TestMetrics:
         assert found["antiphon_engine_running", "engine-small"] == 4
         assert found["antiphon_process_restarts_total", "engine-small"] == 3
 
+    def test_routes_are_in_it_as_far_as_whoever_schedules_answers(self, client, sources):
+        assert 'antiphon_route_waiting{route="m"} 3.0' in client.get("/metrics").text
+        sources.hanging = {"worker-0"}
+        page = client.get("/metrics")
+        assert page.status_code == 200
+        assert "antiphon_route_waiting{" not in page.text
+
     def test_it_has_the_content_type_of_the_text_format(self, client):
         answer = client.get("/metrics")
         assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from antiphon.scheduling.choice import POLICIES
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.settings import QueueSettings, SchedulerSettings
+from antiphon.scheduling.settings import DegradeSettings, QueueSettings, SchedulerSettings
 from antiphon.scheduling.simulator.driver import Outcome, Request, Run, Watch
 from antiphon.scheduling.simulator.figures import figures_of, percentile
 from antiphon.scheduling.simulator.replica import ReplicaSpec
@@ -129,6 +129,22 @@ def test_a_plain_queue_refuses_nobody_and_knows_no_hedges():
     outcomes = study.run(FIFO, 1.0).outcomes.values()
     assert all(outcome.finished and outcome.replicas == 1 for outcome in outcomes)
     assert study.figures(OURS, 1.0).refused > 0
+
+
+def test_a_degraded_call_is_a_miss_and_no_refusal():
+    calls = traffic(3, 200, 50.0)
+    degrading = SchedulerSettings(
+        queue=QueueSettings(max_wait=(5.0, 3.0, 1.0)), degrade=DegradeSettings(model=True, when_busy=True)
+    )
+    made = Scenario((ReplicaGroup(2, SPEC),), Callers(target=8.0, patience=6.0), degrading)
+    run = Study(calls, made, 0).run(OURS, 1.0)
+    figures = figures_of(run, "soonest", 1.0, 0)
+    assert figures.degraded > 0
+    assert (figures.refused, figures.refusals) == (0.0, {})
+    for outcome in run.outcomes.values():
+        assert [outcome.finished > 0, bool(outcome.degraded), outcome.left].count(True) == 1
+        assert not (outcome.degraded and outcome.met)
+    assert figures.all_met <= 1 - figures.degraded
 
 
 def test_what_no_idle_replica_does_in_time_is_not_feasible():

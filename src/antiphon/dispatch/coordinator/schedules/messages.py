@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.dispatch.coordinator.party import Message
 from antiphon.dispatch.definition import Definition
-from antiphon.scheduling.job import Job
+from antiphon.scheduling.job import Job, Reasons, Way
 
 
 class Item(msgspec.Struct, frozen=True, array_like=True, tag=True):
@@ -79,7 +79,7 @@ class Sent(Item, frozen=True):
 
     job: int
     replica: int
-    scores: tuple[tuple[str, float], ...]
+    reasons: Reasons
     hedge: bool
 
 
@@ -89,6 +89,15 @@ class Refused(Item, frozen=True):
     job: int
     reason: str
     retry_after: float
+
+
+class Degraded(Item, frozen=True):
+    """Have something lighter answer the call."""
+
+    job: int
+    way: Way
+    reason: str
+    score: float
 
 
 class Withdrawn(Item, frozen=True):
@@ -107,7 +116,7 @@ class ScheduleEvents(Message, frozen=True, tag="schedule-events"):
 class ScheduleDecisions(Message, frozen=True, tag="schedule-decisions"):
     """What is to be done, in this order."""
 
-    items: tuple[Sent | Refused | Withdrawn, ...]
+    items: tuple[Sent | Refused | Degraded | Withdrawn, ...]
 
 
 FromWorker = ScheduleEvents

@@ -11,7 +11,7 @@ from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.schedules import messages
 from antiphon.dispatch.coordinator.schedules.messages import ScheduleDecisions, ScheduleEvents
 from antiphon.dispatch.definition import Definition
-from antiphon.scheduling.job import Decision, Dispatch, Job, Refuse
+from antiphon.scheduling.job import Decision, Degrade, Dispatch, Job, Refuse
 
 MAX_JOBS = 1 << 40
 """Jobs of one connection; their numbers stay apart from all others'."""
@@ -114,7 +114,7 @@ class _Worker:
         self.peer = peer
         self.base = base
         self.schedules: dict[int, _Schedule] = {}
-        self.items: list[messages.Sent | messages.Refused | messages.Withdrawn] = []
+        self.items: list[messages.Sent | messages.Refused | messages.Degraded | messages.Withdrawn] = []
 
 
 class _Schedule:
@@ -179,10 +179,13 @@ class _Schedule:
             worker, number = owner
             job = decision.job.id - worker.base
             if isinstance(decision, Dispatch):
-                worker.items.append(messages.Sent(number, job, decision.replica, decision.scores, decision.hedge))
+                worker.items.append(messages.Sent(number, job, decision.replica, decision.reasons, decision.hedge))
             elif isinstance(decision, Refuse):
                 del self.owners[decision.job.id]
                 worker.items.append(messages.Refused(number, job, decision.reason, decision.retry_after))
+            elif isinstance(decision, Degrade):
+                del self.owners[decision.job.id]
+                worker.items.append(messages.Degraded(number, job, decision.way, decision.reason, decision.score))
             else:
                 worker.items.append(messages.Withdrawn(number, job, decision.replica))
         self._service.wake(self)

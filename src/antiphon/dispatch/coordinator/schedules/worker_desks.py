@@ -10,7 +10,7 @@ from antiphon.dispatch.coordinator.schedules import messages
 from antiphon.dispatch.coordinator.schedules.messages import ScheduleDecisions, ScheduleEvents
 from antiphon.dispatch.definition import Definition
 from antiphon.dispatch.desk import Desk, LocalDesk, Waiter
-from antiphon.scheduling.job import Dispatch, Job, Refuse
+from antiphon.scheduling.job import Degrade, Dispatch, Job, Refuse
 
 
 class WorkerDesks:
@@ -186,7 +186,7 @@ class _WorkerDesk:
                 del self._remote[job_id]
                 self._local.arrived(remote.job, remote.waiter)
 
-    def decided(self, item: messages.Sent | messages.Refused | messages.Withdrawn) -> None:
+    def decided(self, item: messages.Sent | messages.Refused | messages.Degraded | messages.Withdrawn) -> None:
         """The coordinator's word about a call."""
         remote = self._remote.get(item.job)
         if remote is None:
@@ -194,13 +194,16 @@ class _WorkerDesk:
         if isinstance(item, messages.Refused):
             del self._remote[item.job]
             remote.waiter.refuse(Refuse(remote.job, item.reason, item.retry_after))
+        elif isinstance(item, messages.Degraded):
+            del self._remote[item.job]
+            remote.waiter.degrade(Degrade(remote.job, item.way, item.reason, item.score))
         elif isinstance(item, messages.Withdrawn):
             if item.replica in remote.replicas:
                 self._stop(remote, item.replica)
         elif not (item.hedge and remote.began):
             remote.replicas.append(item.replica)
             waited = max(0.0, self._clock.monotonic() - remote.job.arrived)
-            remote.waiter.dispatch(Dispatch(remote.job, item.replica, item.scores, item.hedge), waited)
+            remote.waiter.dispatch(Dispatch(remote.job, item.replica, item.reasons, item.hedge), waited)
 
     def _stop(self, remote: _Remote, replica: int) -> None:
         remote.replicas.remove(replica)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from antiphon.core.breaker import BreakerPolicy
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.framing import frame, from_coordinator, from_workers
 from antiphon.dispatch.coordinator.schedules.service import ScheduleService
@@ -9,11 +10,23 @@ from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.definition import Definition
 from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job
-from antiphon.scheduling.settings import LimitSettings, SchedulerSettings
+from antiphon.scheduling.settings import DegradeSettings, LimitSettings, RetrySettings, SchedulerSettings
 from antiphon.testing import FakeClock
 
 DEFINITION = Definition(
     "m", (ReplicaInfo("a", limits=LimitSettings(1, 1, adaptive=False)),), (("least-tokens", 1.0),), SchedulerSettings()
+)
+
+
+DEGRADING = Definition(
+    "m",
+    (ReplicaInfo("a", limits=LimitSettings(8, 1, adaptive=False)),),
+    (("least-tokens", 1.0),),
+    SchedulerSettings(
+        breaker=BreakerPolicy(minimum_calls=100),
+        retries=RetrySettings(attempts=1),
+        degrade=DegradeSettings(model=True, minimum_calls=4, probe=0.0),
+    ),
 )
 
 
@@ -41,11 +54,11 @@ class Rig:
 class Worker:
     """A worker: the Link of its desks, and the Peer at the coordinator."""
 
-    def __init__(self, rig):
+    def __init__(self, rig, definition=DEFINITION):
         self.rig = rig
         self.desks = WorkerDesks(rig.clock, rig.alarms)
         self.desks.attach(self)
-        self.desk = self.desks.desk(DEFINITION)
+        self.desk = self.desks.desk(definition)
         self.calls = {}
         self.peer = None
 
@@ -97,6 +110,9 @@ class Waiting:
     def refuse(self, decision):
         self.told.append(decision.reason)
 
+    def degrade(self, decision):
+        self.told.append((decision.way, decision.reason, decision.score))
+
 
 @pytest.fixture
 def rig():
@@ -126,6 +142,23 @@ def test_the_higher_tier_goes_first_whoever_asks(workers):
     low, high = first.ask(2, tier=2), second.ask(1, tier=0)
     first.desk.finished(1, 0, 5)
     assert (low.told, high.told) == ([], ["sent"])
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_worker_hears_that_its_call_goes_down(rig, linked):
+    first, second = (Worker(rig, DEGRADING) for _ in range(2))
+    if linked:
+        first.connect()
+        second.connect()
+    for number in range(4):
+        call = first.ask(number)
+        first.desk.failed(number, 0, retryable=True, blame=True, unreachable=False, retry_after=0.0)
+        assert call.told == ["sent", ("model", "failed", 0.0 if number == 3 else 1.0)]
+    probe, down = second.ask(1), second.ask(2)
+    assert probe.told == ["sent"]
+    assert down.told == ([("model", "health", 0.0)] if linked else ["sent"]), "they share what they know where they are connected"
+    first.desks.keep(set())
+    assert first.desks.states().routes == (), "it holds no call any more"
 
 
 def test_what_a_worker_held_is_free_when_it_dies(workers):
