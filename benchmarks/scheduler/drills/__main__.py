@@ -3,6 +3,7 @@
 import argparse
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from antiphon.cli.simulate.fleet_file import read_fleet
 from benchmarks.processes import Trouble
 from benchmarks.scheduler.drills import report, trace
+from benchmarks.scheduler.drills.faults import FAULTS, drill
 from benchmarks.scheduler.drills.prompts import BLOCK_TOKENS
 from benchmarks.scheduler.drills.routers import OURS, ROUTERS, Router
 
@@ -22,7 +24,9 @@ def main(arguments: list[str]) -> int:
     options = _parse(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is stopped
     try:
-        return _replay(options, _chosen(options))
+        chosen = _chosen(options)
+        missed = _replay(options, chosen) if options.data else 0
+        return _faults(options, chosen) or missed if options.faults is not None else missed
     except Trouble as trouble:
         print(f"error: {trouble}", file=sys.stderr)
         return 1
@@ -31,10 +35,11 @@ def main(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks drills", description=__doc__)
     names = ", ".join(router.name for router in ROUTERS)
-    parser.add_argument("--data", type=Path, required=True, help=f"Mooncake's trace of conversations, or its folder; {WHERE}")
+    parser.add_argument("--data", type=Path, help=f"replay Mooncake's trace of conversations, or its folder; {WHERE}")
     parser.add_argument("--calls", type=int, default=3000, help="the first so many calls of the trace")
     parser.add_argument("--loads", type=float, nargs="+", default=[1.0, 2.0], help="times as fast as recorded")
     parser.add_argument("--speed", type=float, default=8.0, help="seconds of the replicas' time in a real one")
+    parser.add_argument("--faults", type=int, nargs="*", metavar="N", help="drill the ten faults, or those of these numbers")
     parser.add_argument("--fleet", type=Path, help="another fleet than the shipped one; its first group of replicas is played")
     parser.add_argument("--routers", default="", help=f"those to run, by commas; all that are found otherwise. Known: {names}")
     parser.add_argument("--policies", default="", help="policies to run, by commas; all of them otherwise")
@@ -50,6 +55,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if any("=" not in place for place in options.peer):
         parser.error("--peer is NAME=PLACE")
+    if options.data is None and options.faults is None:
+        parser.error(f"say --data FILE, --faults, or both; the trace: {WHERE}")
+    if unknown := set(options.faults or ()) - {fault.number for fault in FAULTS}:
+        parser.error(f"there is no fault {min(unknown)}; known: {FAULTS[0].number} to {FAULTS[-1].number}")
     return options
 
 
@@ -90,9 +99,35 @@ def _replay(options: argparse.Namespace, chosen: list[tuple[Router, str]]) -> in
     for row in rows:
         if row.failed:
             print(f"failed: {row.name} at {row.load:g}: {row.failed} calls, the first with {row.error}")
-    if options.json:
-        options.json.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1))
+    _write(options, "runs", rows)
     return int(not held or any(row.failed for row in rows if row.router == OURS.name))
+
+
+def _faults(options: argparse.Namespace, chosen: list[tuple[Router, str]]) -> int:
+    wanted = [fault for fault in FAULTS if not options.faults or fault.number in options.faults]
+    print(trace.machine())
+    found = []
+    for router, program in chosen:
+        for policy in router.drilled:
+            for fault in wanted:
+                try:
+                    found.append(drill(fault, router, program, policy))
+                except Trouble as trouble:
+                    print(f"left out: {fault.number}: {trouble}", file=sys.stderr)
+                    continue
+                print(report.fault_line(fault, found[-1]), flush=True)
+    print("\n".join(["", *report.fault_table(wanted, found)]))
+    _write(options, "faults", found)
+    return int(any(not each.passed for each in found if each.router == OURS.name))
+
+
+def _write(options: argparse.Namespace, key: str, what: Sequence[msgspec.Struct]) -> None:
+    """Add what was measured to the file that was asked for."""
+    if options.json is None:
+        return
+    written = msgspec.json.decode(options.json.read_bytes(), type=dict[str, msgspec.Raw]) if options.json.exists() else {}
+    written[key] = msgspec.Raw(msgspec.json.encode(what))
+    options.json.write_bytes(msgspec.json.format(msgspec.json.encode(written), indent=1))
 
 
 def _trace(place: Path) -> Path:

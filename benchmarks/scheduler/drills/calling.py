@@ -81,6 +81,9 @@ class Caller:
     def __init__(self, port: int, headers: tuple[str, ...] = ()) -> None:
         fields = [tuple(part.strip().encode() for part in line.split(":", 1)) for line in headers]
         self._headers: Headers = ((b"content-type", b"application/json"), *((name, value) for name, value in fields))
+        self.asked = 0
+        self.failed: list[Answer] = []
+        """Calls that did not come whole."""
         self._pool = ClientPool(Origin(host="127.0.0.1", port=port), PATIENT, max_connections=4096)
 
     async def ask(self, prompt: Prompt, due: float = 0.0, headers: Headers = (), body: bytes = b"") -> Answer:
@@ -90,8 +93,12 @@ class Caller:
         answer.sent = time.monotonic() - answer.due
         listener = _Listener(answer, over)
         exchange = self._pool.request("POST", "/v1/chat/completions", (*self._headers, *headers), body or prompt.body(), listener)
+        self.asked += 1
         try:
-            return await over
+            await over
+            if not answer.good:
+                self.failed.append(answer)
+            return answer
         except asyncio.CancelledError:
             exchange.cancel()
             raise

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.scheduler.drills.replicas PORTS`` prints its ports as JSON and serves until it is stopped. The first port
 takes orders (``POST /reset``, ``POST /trouble``) and tells what happened (``GET /state``); the others speak OpenAI's protocol. A
-stream has two pieces, the first token and the rest: no router decides by what lies between, and paced tokens would be work of the mock.
+stream has two pieces, the first token and the rest: no router decides by what lies between, and paced tokens would cost the mock.
 """
 
 import asyncio

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from benchmarks.scheduler.drills.faults import Fault, Found
 from benchmarks.scheduler.drills.routers import OURS
 from benchmarks.scheduler.drills.trace import Row
 
@@ -45,3 +46,27 @@ def verdicts(rows: Sequence[Row]) -> Iterator[tuple[str, bool]]:
         if plain is not None:
             share = own.ttft_p90 / plain.ttft_p90
             yield f"load {load:g}: P90 <= {WORSE:g} of round robin's: {share:.2f}", share <= WORSE
+
+
+def fault_line(fault: Fault, found: Found) -> str:
+    """What came of a drill, as it is told at once."""
+    failed = f", {found.failed} of {found.calls} calls failed, the first with {found.error}" if found.failed else ""
+    return f"{fault.number} {found.router} {found.policy}: {_judged(found)}{failed}"
+
+
+def fault_table(faults: Sequence[Fault], found: Sequence[Found]) -> Iterator[str]:
+    """Who stands which drill: a row for each fault, a column for each router and policy."""
+    columns = list(dict.fromkeys((each.router, each.version, each.policy) for each in found))
+    by_cell = {(each.number, each.router, each.policy): each for each in found}
+    yield "| fault | figure | stands | " + " | ".join(f"{router} {version} {policy}" for router, version, policy in columns) + " |"
+    yield "|---|---|---:|" + "---:|" * len(columns)
+    for fault in faults:
+        cells = (by_cell.get((fault.number, router, policy)) for router, _, policy in columns)
+        bar = f"{'>=' if fault.at_least else '<='} {fault.limit:g}"
+        told = " | ".join("-" if cell is None else _judged(cell) for cell in cells)
+        yield f"| {fault.number}. {fault.name} | {fault.figure} | {bar} | {told} |"
+
+
+def _judged(found: Found) -> str:
+    lost = f", {found.failed / found.calls:.0%} lost" if found.failed else ""
+    return f"{found.value:.2f}{lost}" if found.passed else f"**{found.value:.2f}{lost}, fails**"

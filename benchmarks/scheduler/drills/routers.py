@@ -1,6 +1,7 @@
 """The routers that are put through the drills: how each is found and started in front of the replicas, and with which policies."""
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,6 +13,13 @@ from benchmarks.scheduler.drills.prompts import MODEL
 
 READY = 60.0
 """Seconds that a router gets until it answers."""
+KEY = "sk-drill"
+GREEDY_KEY = "sk-greedy"
+"""Key of a second tenant. Routers that know no tenants pass it on."""
+EVICTION = 60
+"""Seconds of the replicas' time between two looks at the size of a router's tree of prompts."""
+SETTLE = 1.5
+"""Seconds after the first answer until it knows all replicas."""
 SHIPPED_BACKLOG = 0.25
 """Seconds of prompts that a route of Antiphon's sends ahead, where its file does not say."""
 
@@ -26,8 +34,6 @@ class Fleet(msgspec.Struct, frozen=True):
     """Calls that each replica runs at once."""
     route: str = ""
     """More settings of Antiphon's route, as YAML in braces has them."""
-    server: str = ""
-    """More lines of Antiphon's file below ``server``."""
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -41,6 +47,8 @@ class Router(msgspec.Struct, frozen=True):
     package: str
     """What ``pip install`` takes; empty for Antiphon, which is here."""
     policies: tuple[str, ...]
+    drilled: tuple[str, ...]
+    """Those of them that are put through the faults: the one that knows caches, and those that know load."""
     command: Callable[[str, str, Fleet, Site], Launch]
     """From program, policy, fleet and place."""
 
@@ -81,6 +89,7 @@ class Standing:
         """Until it answers. Raises Trouble where it does not, and has stopped it then."""
         try:
             self.process.wait_until(lambda: answers(self), READY)
+            time.sleep(SETTLE)
         except Trouble:
             self.process.stop()
             raise
@@ -88,6 +97,9 @@ class Standing:
     def stop(self) -> None:
         """End it."""
         self.process.stop()
+
+
+_KEYED = (f"authorization: Bearer {KEY}",)
 
 
 def _antiphon(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
@@ -101,7 +113,7 @@ def _antiphon(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
 server:
   port: {site.port}
   workers: 1
-{fleet.server}
+  keys: [{{name: drill, key: {KEY}}}, {{name: greedy, key: {GREEDY_KEY}}}]
 models: []
 embeddings: {{enabled: false}}
 providers:
@@ -112,7 +124,7 @@ data_dir: {site.folder}/data
 cache_dir: {site.folder}/cache
 """,
     )
-    return Launch((program, "-m", "antiphon", "serve", "--config", config), headers=())
+    return Launch((program, "-m", "antiphon", "serve", "--config", config), headers=_KEYED)
 
 
 def _rust(program: str, policy: str, fleet: Fleet, site: Site, *more: str, start: Sequence[str] = ()) -> Launch:
@@ -123,11 +135,12 @@ def _rust(program: str, policy: str, fleet: Fleet, site: Site, *more: str, start
         *("--worker-urls", *fleet.urls),
         *("--host", "127.0.0.1", "--port", str(site.port), "--prometheus-port", str(free_port())),
         *("--policy", name, *settings, "--worker-startup-check-interval", "1"),
+        *("--eviction-interval-secs", str(max(1, round(EVICTION / fleet.speed)))),
         *("--log-level", "error"),
         *more,
     )
     # their tokenizers would be fetched from the network; none is needed, and drills reach nothing but loopback
-    return Launch(command, {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}, headers=())
+    return Launch(command, {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}, headers=_KEYED)
 
 
 def _sglang(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
@@ -139,15 +152,23 @@ def _vllm(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
 
 
 def _smg(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
-    return _rust(program, policy, fleet, site, start=("launch",))
+    return _rust(program, policy, fleet, site, "--load-monitor-interval", "1", start=("launch",))
 
 
-OURS = Router("antiphon", "", ("balanced", "round-robin"), _antiphon)
+OURS = Router("antiphon", "", ("balanced", "round-robin"), ("balanced",), _antiphon)
 
 ROUTERS = (
     OURS,
-    Router("sglang-router", "sglang-router", ("cache_aware", "power_of_two", "round_robin"), _sglang),
-    Router("vllm-router", "vllm-router", ("cache_aware", "power_of_two", "round_robin"), _vllm),
-    Router("smg", "smg", ("cache_aware", "power_of_two", "least_load", "round_robin"), _smg),
+    Router(
+        "sglang-router", "sglang-router", ("cache_aware", "power_of_two", "round_robin"), ("cache_aware", "power_of_two"), _sglang
+    ),
+    Router("vllm-router", "vllm-router", ("cache_aware", "power_of_two", "round_robin"), ("cache_aware", "power_of_two"), _vllm),
+    Router(
+        "smg",
+        "smg",
+        ("cache_aware", "power_of_two", "least_load", "round_robin"),
+        ("cache_aware", "power_of_two", "least_load"),
+        _smg,
+    ),
 )
 """Policies that need a session's name, which recorded traffic does not have, are left out: they send all calls to one replica."""
