@@ -23,8 +23,6 @@ from benchmarks.scheduler.drills.trace import answers, warm
 
 LOST = 0.01
 """Share of the calls that may fail in a drill."""
-POLLED = 3.0
-"""Seconds in which a router that asks replicas for their load has asked all of them."""
 PATIENCE = 30.0
 """Seconds until something is true that a drill waits for."""
 
@@ -50,9 +48,11 @@ class Setup(msgspec.Struct, frozen=True):
 class Field:
     """A drill's ground: replicas, and one router or more in front of them."""
 
-    def __init__(self, mocks: Mocks, gateways: Sequence[Standing]) -> None:
+    def __init__(self, mocks: Mocks, gateways: Sequence[Standing], polls: float) -> None:
         self.mocks = mocks
         self.gateways = gateways
+        self.polls = polls
+        """Seconds in which the router has asked all replicas for their load."""
         self.callers: list[Caller] = []
 
     def caller(self, gateway: int = 0, key: str = "") -> Caller:
@@ -147,7 +147,7 @@ def _field(setup: Setup, router: Router, program: str, policy: str) -> Iterator[
             gateway.wait(answers)
             warm(gateway, 2 * setup.replicas)
         mocks.reset(setting)
-        yield Field(mocks, gateways)
+        yield Field(mocks, gateways, router.polls)
 
 
 # -- the drills
@@ -217,7 +217,7 @@ async def _halves(field: Field) -> float:
     first, second = field.caller(0), field.caller(1)
     long = asyncio.create_task(at_once(first, [fresh(number, 120_000, 200) for number in range(3)]))
     await field.arrived(3)
-    await asyncio.sleep(POLLED)
+    await asyncio.sleep(field.polls)
     taken = {place for place, each in enumerate(await field.state()) if each.asked}
     short = await at_once(second, [fresh(10 + number, 500, 50) for number in range(8)])
     await long
@@ -227,7 +227,7 @@ async def _halves(field: Field) -> float:
 async def _stale(field: Field) -> float:
     """One of five replicas says that it is idle, the others that they have 30 calls, and nobody says more. 50 calls come."""
     await field.befall(*(Trouble(place, said_running=0 if place == 2 else 30) for place in range(5)))
-    await asyncio.sleep(POLLED)
+    await asyncio.sleep(field.polls)
     return busiest(await at_once(field.caller(), [fresh(number, 200, 100) for number in range(50)]))
 
 
@@ -247,7 +247,7 @@ async def _greedy(field: Field) -> float:
 
     floods = [asyncio.create_task(flood(number)) for number in range(80)]
     await field.arrived(15 + 20)
-    beside = await times(100, 15)
+    beside = await times(100, 9)
     for each in floods:
         each.cancel()
     await asyncio.gather(*floods, return_exceptions=True)

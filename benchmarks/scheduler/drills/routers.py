@@ -18,8 +18,6 @@ GREEDY_KEY = "sk-greedy"
 """Key of a second tenant. Routers that know no tenants pass it on."""
 EVICTION = 60
 """Seconds of the replicas' time between two looks at the size of a router's tree of prompts."""
-SETTLE = 1.5
-"""Seconds after the first answer until it knows all replicas."""
 SHIPPED_BACKLOG = 0.25
 """Seconds of prompts that a route of Antiphon's sends ahead, where its file does not say."""
 
@@ -51,6 +49,10 @@ class Router(msgspec.Struct, frozen=True):
     """Those of them that are put through the faults: the one that knows caches, and those that know load."""
     command: Callable[[str, str, Fleet, Site], Launch]
     """From program, policy, fleet and place."""
+    settles: float = 1.5
+    """Seconds after the first answer in which it finds all replicas."""
+    polls: float = 3.0
+    """Seconds in which it has asked all replicas for their load."""
 
     def find(self, places: dict[str, str], folder: str) -> str:
         """Path of its program, in the place that was given for it, in its folder below ``folder``, or on the PATH."""
@@ -83,13 +85,14 @@ class Standing:
         self.name = f"{router.name} {policy}"
         self.port = site.port
         self.headers = launch.headers
+        self._settles = router.settles
         self.process = Process(self.name, launch.command, folder / "log", launch.environment)
 
     def wait(self, answers: Callable[["Standing"], bool]) -> None:
         """Until it answers. Raises Trouble where it does not, and has stopped it then."""
         try:
             self.process.wait_until(lambda: answers(self), READY)
-            time.sleep(SETTLE)
+            time.sleep(self._settles)
         except Trouble:
             self.process.stop()
             raise
@@ -155,19 +158,19 @@ def _smg(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
     return _rust(program, policy, fleet, site, "--load-monitor-interval", "1", start=("launch",))
 
 
-OURS = Router("antiphon", "", ("balanced", "round-robin"), ("balanced",), _antiphon)
+OURS = Router("antiphon", "", ("balanced", "round-robin"), ("balanced",), _antiphon, settles=0.0, polls=0.0)
 
 ROUTERS = (
     OURS,
     Router(
         "sglang-router", "sglang-router", ("cache_aware", "power_of_two", "round_robin"), ("cache_aware", "power_of_two"), _sglang
     ),
-    Router("vllm-router", "vllm-router", ("cache_aware", "power_of_two", "round_robin"), ("cache_aware", "power_of_two"), _vllm),
+    Router("vllm-router", "vllm-router", ("cache_aware", "power_of_two", "round_robin"), ("cache_aware",), _vllm),
     Router(
         "smg",
         "smg",
         ("cache_aware", "power_of_two", "least_load", "round_robin"),
-        ("cache_aware", "power_of_two", "least_load"),
+        ("cache_aware", "least_load"),
         _smg,
     ),
 )
