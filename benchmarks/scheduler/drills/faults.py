@@ -364,7 +364,7 @@ FAULTS = (
         39,
         "who is fallen back to is never cooled",
         "attempts of 60 calls at two replicas that asked for rest",
-        4,
+        12,
         Setup(3),
         _cooling,
     ),

@@ -39,10 +39,6 @@ class Mocks:
         """What each has done since the reset."""
         return msgspec.json.decode(self._order("/state"), type=list[Happened])
 
-    def paths(self) -> dict[str, int]:
-        """What they were asked for, and how often."""
-        return msgspec.json.decode(self._order("/paths"), type=dict[str, int])
-
     def stop(self) -> None:
         """End the process."""
         self.process.stop()

@@ -1,7 +1,7 @@
 """A process of mock replicas: each port is a model's server that takes as long as the simulator's replica does, by a real clock.
 
 ``python -m benchmarks.scheduler.drills.replicas PORTS`` prints its ports as JSON and serves until it is stopped. The first port
-takes orders (``POST /reset``, ``POST /trouble``) and tells what happened (``GET /state``); the others speak OpenAI's protocol. A
+takes orders (``POST /reset``, ``POST /trouble``) and tells what happened (``GET /state``); the others stream chat completions. A
 stream has two pieces, the first token and the rest: no router decides by what lies between, and paced tokens would cost the mock.
 """
 
@@ -9,7 +9,6 @@ import asyncio
 import random
 import sys
 import zlib
-from collections import Counter
 from functools import lru_cache
 from math import inf
 
@@ -74,10 +73,9 @@ class Happened(msgspec.Struct):
 class _Call:
     """A call at a replica; hears when its caller leaves."""
 
-    def __init__(self, replica: "MockReplica", number: int, prompt: Prompt, responder: Responder, stream: bool) -> None:
+    def __init__(self, replica: "MockReplica", number: int, prompt: Prompt, responder: Responder) -> None:
         self.prompt = prompt
         self.responder = responder
-        self.stream = stream
         self._replica = replica
         self._number = number
         responder.listener = self
@@ -99,22 +97,25 @@ class MockReplica:
         self.index = index
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._calls: dict[int, _Call] = {}
         self.begin(setting)
 
     def begin(self, setting: Setting) -> None:
         """Forget everything, the calls under way too."""
-        for call in list(getattr(self, "_calls", {}).values()):
+        for call in list(self._calls.values()):
             call.responder.abort()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         self._speed = setting.speed
         self._spec = setting.spec
         self._zero = self._loop.time()
         self._model = SimulatedReplica(setting.spec)
-        self._calls: dict[int, _Call] = {}
+        self._calls = {}
         self._number = 0
         self._chance = random.Random(setting.seed + self.index)
         self._trouble = Trouble(self.index)
         self.happened = Happened()
-        self.paths: Counter[str] = Counter()
 
     def befall(self, trouble: Trouble) -> None:
         """From now on this is wrong with it."""
@@ -135,7 +136,6 @@ class MockReplica:
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Answer whatever a router asks."""
-        self.paths[request.path] += 1
         if request.method == "POST" and request.path == "/v1/chat/completions":
             self._chat(request, responder)
             return
@@ -169,9 +169,7 @@ class MockReplica:
             return
         self._hear()
         self._number += 1
-        compact = request.body.replace(b" ", b"") if len(request.body) < 4096 else request.body
-        stream = b'"stream":true' in compact or b'"stream": true' in compact
-        self._calls[self._number] = _Call(self, self._number, prompt, responder, stream)
+        self._calls[self._number] = _Call(self, self._number, prompt, responder)
         self.happened.most = max(self.happened.most, len(self._calls))
         self._model.submit(self._number, prompt.tokens, prompt.answer_tokens, prompt.blocks, self._now())
         self._expect()
@@ -247,8 +245,7 @@ class MockReplica:
         if word.stage == "first_token":
             self.happened.prompt_tokens += call.prompt.tokens
             self.happened.cached_tokens += word.cached_tokens
-            if call.stream:
-                call.responder.start(200, STREAM, _event({"role": "assistant", "content": f"r{self.index} "}, None))
+            call.responder.start(200, STREAM, _event({"role": "assistant", "content": f"r{self.index} "}, None))
             return
         del self._calls[word.call]
         usage = {
@@ -257,15 +254,9 @@ class MockReplica:
             "total_tokens": call.prompt.tokens + call.prompt.answer_tokens,
             "prompt_tokens_details": {"cached_tokens": word.cached_tokens},
         }
-        if call.stream:
-            last = _event({"content": "and the rest"}, None) + _event({}, "stop")
-            tail = b"data: " + msgspec.json.encode({**CHUNK, "choices": [], "usage": usage}) + b"\n\ndata: [DONE]\n\n"
-            call.responder.end(last + tail)
-            return
-        message = {"role": "assistant", "content": f"r{self.index} and the rest"}
-        whole = {**CHUNK, "object": "chat.completion", "usage": usage}
-        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-        call.responder.send(200, JSON, msgspec.json.encode({**whole, "choices": choices}))
+        last = _event({"content": "and the rest"}, None) + _event({}, "stop")
+        tail = b"data: " + msgspec.json.encode({**CHUNK, "choices": [], "usage": usage}) + b"\n\ndata: [DONE]\n\n"
+        call.responder.end(last + tail)
 
 
 def _event(delta: dict[str, str], finish: str | None) -> bytes:
@@ -301,10 +292,6 @@ class Orders:
         elif request.path == "/trouble":
             trouble = msgspec.json.decode(request.body, type=Trouble)
             self._replicas[trouble.replica].befall(trouble)
-        elif request.path == "/paths":
-            paths: Counter[str] = sum((replica.paths for replica in self._replicas), Counter())
-            responder.send(200, JSON, msgspec.json.encode(dict(paths)))
-            return
         responder.send(200, JSON, msgspec.json.encode([replica.state() for replica in self._replicas]))
 
 
