@@ -6,6 +6,7 @@ from benchmarks import dialects, engine, ledger, nesting, snapshot
 from benchmarks.gateway import __main__ as gateway
 from benchmarks.gateway import workers
 from benchmarks.scheduler import __main__ as scheduler
+from benchmarks.scheduler.drills import __main__ as drills
 
 BENCHMARKS = {
     "gateway": gateway.main,
@@ -16,6 +17,7 @@ BENCHMARKS = {
     "ledger": ledger.main,
     "snapshot": snapshot.main,
     "scheduler": scheduler.main,
+    "drills": drills.main,
 }
 
 

@@ -1,0 +1,1 @@
+"""The scheduler beside the routers of model clusters, over real HTTP: mock replicas, a load, and what each is put through."""
