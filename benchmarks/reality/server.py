@@ -1,0 +1,52 @@
+"""``antiphon serve`` with one local model and a route in front of it."""
+
+import contextlib
+import json
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.processes import Process, free_port
+from benchmarks.reality.streams import Place
+
+LOADING = 600.0
+"""Seconds that a model gets to load; the first time it is fetched and converted."""
+MAX_RUNNING = 64
+"""Sequences that the engine decodes at once, and calls that the route lets to it."""
+
+
+@contextlib.contextmanager
+def served(model: str, folder: Path) -> Iterator[Place]:
+    """The server, on a free port. Its calls are logged into ``calls.log`` in ``folder``.
+
+    ``model``: name of a built-in model. Raises Trouble where the server does not come up.
+    """
+    port = free_port()
+    settings = {
+        "server": {"port": port},
+        "models": [model],
+        "embeddings": {"enabled": False},
+        "routes": [{"name": model, "policy": ["balanced"], "max_calls": MAX_RUNNING}],
+        "data_dir": str(folder / "data"),
+    }
+    config = folder / "antiphon.yaml"
+    config.write_text(json.dumps(settings, indent=1))
+    command = [sys.executable, "-m", "antiphon", "serve", "--config", str(config)]
+    process = Process("antiphon serve", command, folder / "calls.log")
+    try:
+        process.wait_until(lambda: _ready(port), LOADING)
+        yield Place(port, model)
+    finally:
+        process.stop(15.0)
+
+
+def _ready(port: int) -> bool:
+    """Whether every part says so itself: an engine that loads may be too busy to answer, and that alone does not count here."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=5) as answer:
+            parts = json.load(answer)["parts"].values()
+            return all(part == "ok" for part in parts)
+    except (OSError, urllib.error.URLError):
+        return False
