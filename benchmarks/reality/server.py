@@ -1,12 +1,14 @@
-"""``antiphon serve`` with one local model and a route in front of it."""
+"""``antiphon serve`` with one local model, with a route in front of it or without."""
 
 import contextlib
 import json
+import re
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from benchmarks.processes import Process, free_port
 from benchmarks.reality.streams import Place
@@ -18,19 +20,23 @@ MAX_RUNNING = 64
 
 
 @contextlib.contextmanager
-def served(model: str, folder: Path) -> Iterator[Place]:
+def served(model: str, folder: Path, *, scheduled: bool, file: Path | None = None) -> Iterator[Place]:
     """The server, on a free port. Its calls are logged into ``calls.log`` in ``folder``.
 
-    ``model``: name of a built-in model. Raises Trouble where the server does not come up.
+    ``model``: name of a built-in model; with ``file`` any name, for the model in that file. ``scheduled``: put a route with policy
+    ``balanced`` in front of it, whose one replica it is. Raises Trouble where the server does not come up.
     """
     port = free_port()
-    settings = {
+    settings: dict[str, Any] = {
         "server": {"port": port},
         "models": [model],
         "embeddings": {"enabled": False},
-        "routes": [{"name": model, "policy": ["balanced"], "max_calls": MAX_RUNNING}],
+        "routes": [{"name": model, "policy": ["balanced"], "max_calls": MAX_RUNNING}] if scheduled else [],
         "data_dir": str(folder / "data"),
     }
+    if file is not None:
+        settings["models"] = [{"name": model, "source": f"file:{file}"}]
+        settings["cache_dir"] = str(folder / "cache")
     config = folder / "antiphon.yaml"
     config.write_text(json.dumps(settings, indent=1))
     command = [sys.executable, "-m", "antiphon", "serve", "--config", str(config)]
@@ -40,6 +46,16 @@ def served(model: str, folder: Path) -> Iterator[Place]:
         yield Place(port, model)
     finally:
         process.stop(15.0)
+
+
+def cache_usage(place: Place) -> float:
+    """Share of the engine's KV memory in use; 0 where the server does not tell."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{place.port}/metrics", timeout=10) as answer:
+            found = re.search(rb"^antiphon_engine_kv_cache_usage_ratio\{.*\} (\S+)$", answer.read(), re.MULTILINE)
+    except (OSError, urllib.error.URLError):
+        return 0.0
+    return float(found[1]) if found else 0.0
 
 
 def _ready(port: int) -> bool:

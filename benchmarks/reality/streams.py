@@ -102,7 +102,9 @@ async def _ask(place: Place, what: Ask) -> Heard:
         writer.write(head.encode() + body)
         status, name = _head(await reader.readuntil(b"\r\n\r\n"))
         if status != 200:
-            raise Trouble(f"{place.model} on port {place.port} answers {status}: {(await reader.read(600)).decode(errors='replace')}")
+            raise Trouble(
+                f"{place.model} on port {place.port} answers {status}: {(await reader.read(600)).decode(errors='replace')}"
+            )
         first = last = 0.0
         usage = None
         while line := await reader.readline():

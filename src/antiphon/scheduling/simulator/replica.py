@@ -64,7 +64,7 @@ class ReplicaSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return prompt_tokens / self.prefill_rate + (steps + attention + self.call_overhead_ms) / 1000
 
     def attention_ms(self, done: int, tokens: int) -> float:
-        """Milliseconds for the attention of so many tokens of a prompt to those before them, of which ``done`` were there already."""
+        """Milliseconds for the attention of so many tokens of a prompt to those before them, the first ``done`` among these."""
         return self.prefill_attention_ms * tokens * (done + tokens / 2) / 1e6
 
     def holds(self, prompt_tokens: int, output_tokens: int) -> bool:
