@@ -17,11 +17,12 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.scheduling.job import TIERS
 from antiphon.scheduling.simulator.replica import ReplicaSpec
 from benchmarks.processes import Trouble
 from benchmarks.reality.fit import Point, compare, fit, middle
 from benchmarks.reality.scenes import Scene, Times, play, scenes
-from benchmarks.reality.server import MAX_RUNNING, cache_usage, served
+from benchmarks.reality.server import MAX_RUNNING, MAX_WAIT, cache_usage, served
 from benchmarks.reality.streams import Place
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
@@ -73,8 +74,9 @@ def calibrate(place: Place, repeats: int, *, chunk: int = CHUNK, block: int = BL
     before = os.getloadavg()[0]
     measured, usage = asyncio.run(measure(place, found, repeats))
     held = sum(group.calls * ceil((group.prompt + group.output) / block) for group in next(iter(found.values())))
-    memory = {"kv_blocks": round(held / usage)} if usage else {}
-    fixed = ReplicaSpec(1.0, 1.0, 0.0, chunk=chunk, max_running=max_running, block_tokens=block, **memory)
+    fixed = ReplicaSpec(1.0, 1.0, 0.0, chunk=chunk, max_running=max_running, block_tokens=block)
+    if usage:
+        fixed = msgspec.structs.replace(fixed, kv_blocks=round(held / usage))
     spec = fit(fixed, found, measured)
     return Calibration(spec, compare(spec, found, measured), repeats, before, os.getloadavg()[0])
 
@@ -82,6 +84,7 @@ def calibrate(place: Place, repeats: int, *, chunk: int = CHUNK, block: int = BL
 def fleet(calibration: Calibration, model: str) -> str:
     """The file for ``antiphon simulate --fleet``."""
     spec, worst = calibration.spec, calibration.worst
+    longest = ", ".join([f"{MAX_WAIT:g}"] * TIERS)
     lines = [
         f"# {model}, as measured by python -m benchmarks calibrate: medians of {calibration.repeats} repeats.",
         f"# Load average of the machine: {calibration.load_before:.2f} before, {calibration.load_after:.2f} at the end.",
@@ -93,15 +96,13 @@ def fleet(calibration: Calibration, model: str) -> str:
         *(f"      {name}: {_number(value)}" for name, value in msgspec.structs.asdict(spec).items()),
         "# Callers who wait for whatever comes: nothing is refused for being late.",
         "callers: {target: 10000, patience: 86400, max_tokens: 1}",
-        f"scheduler: {{block_tokens: {spec.block_tokens}}}",
+        f"scheduler: {{block_tokens: {spec.block_tokens}, queue: {{max_wait: [{longest}], patience: {MAX_WAIT:g}}}}}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _number(value: float | bool) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _number(value: float) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value).lower()
 
 
 def table(points: Sequence[Point]) -> str:

@@ -15,6 +15,8 @@ from benchmarks.reality.streams import Place
 
 LOADING = 600.0
 """Seconds that a model gets to load; the first time it is fetched and converted."""
+MAX_WAIT = 600.0
+"""Seconds that a call may wait at the route: as long as it takes, so that none is refused."""
 MAX_RUNNING = 64
 """Sequences that the engine decodes at once, and calls that the route lets to it."""
 
@@ -31,7 +33,7 @@ def served(model: str, folder: Path, *, scheduled: bool, file: Path | None = Non
         "server": {"port": port},
         "models": [model],
         "embeddings": {"enabled": False},
-        "routes": [{"name": model, "policy": ["balanced"], "max_calls": MAX_RUNNING}] if scheduled else [],
+        "routes": [_route(model)] if scheduled else [],
         "data_dir": str(folder / "data"),
     }
     if file is not None:
@@ -46,6 +48,10 @@ def served(model: str, folder: Path, *, scheduled: bool, file: Path | None = Non
         yield Place(port, model)
     finally:
         process.stop(15.0)
+
+
+def _route(model: str) -> dict[str, Any]:
+    return {"name": model, "policy": ["balanced"], "max_calls": MAX_RUNNING, "p1": {"max_wait": MAX_WAIT}}
 
 
 def cache_usage(place: Place) -> float:

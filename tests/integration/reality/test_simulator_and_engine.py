@@ -19,8 +19,10 @@ fleet:
     replica: {prefill_rate: 400, step_base_ms: 30, step_per_sequence_ms: 3, call_overhead_ms: 10, chunk: 256, max_running: 64,
       block_tokens: 32}
 callers: {target: 10000, patience: 86400, max_tokens: 1}
-scheduler: {block_tokens: 32}
+scheduler: {block_tokens: 32, queue: {max_wait: [600, 600, 600], patience: 600}}
 """
+RATE, SECONDS, SEED = 1.2, 5.0, 25
+"""Few calls, of which two begin alike."""
 SCENES = {
     "two": (Group("calls", 2, 96, 4),),
     "known": (Group("call", 1, 128, 3, again=True),),
@@ -39,9 +41,9 @@ def test_the_same_load_on_both(need, folder):
     fleet, report = folder / "fleet.yaml", folder / "report.json"
     fleet.write_text(FLEET)
     told = ["--model", "small", "--file", str(need.model()), "--fleet", str(fleet), "--keep", str(folder)]
-    code = reality.main([*told, "--minutes", "0.1", "--load", "2", "--seed", "3", "--json", str(report)])
+    code = reality.main([*told, "--minutes", str(SECONDS / 60), "--load", str(RATE), "--seed", str(SEED), "--json", str(report)])
     assert code in (0, 1)  # 1 too where both do not agree, which is not looked at here
-    found, planned = json.loads(report.read_bytes()), load(2, 6, 3)
+    found, planned = json.loads(report.read_bytes()), load(RATE, SECONDS, SEED)
     assert (found["calls"], found["failed"]) == (len(planned), 0)
     assert found["hit_rate"] > 0
     for times in (found["real"], found["simulated"], found["from_log"]):
