@@ -43,16 +43,16 @@ Scene = tuple[Group, ...]
 
 def scenes(block: int) -> dict[str, Scene]:
     """Those that a replica is calibrated with. ``block``: tokens of a block of its prefix cache."""
-    alone = {f"{prompt} prompt tokens, alone": (Group("call", 1, prompt, 12),) for prompt in (32, 128, 256, 512, 1024, 1536)}
-    batches = {f"{calls} at once": (Group("calls", calls, 32, 24),) for calls in (2, 4, 8, 16, 32)}
+    alone = {f"{prompt} prompt tokens, alone": (Group("call", 1, prompt, 12),) for prompt in (32, 128, 256, 512, 1024)}
+    batches = {f"{calls} at once": (Group("calls", calls, 32, 24),) for calls in (2, 4, 8, 16)}
     return {
-        "4 long ones at once": (Group("calls", 4, 768, 24),),
+        "4 long ones at once": (Group("calls", 4, 512, 24),),
         **alone,
         "512 prompt tokens, known": (Group("call", 1, 16 * block, 12, again=True),),
         **batches,
-        "a prompt comes to 4 answers": (Group("answers", 4, 32, 64), Group("newcomer", 1, 512, 8, after=1.0)),
+        "a prompt comes to 4 answers": (Group("answers", 4, 32, 48), Group("newcomer", 1, 512, 8, after=1.0)),
         "prompts come to 8 answers": (
-            Group("answers", 8, 32, 64),
+            Group("answers", 8, 32, 48),
             *(Group(f"newcomer {n}", 1, 128, 16, 1.0 + n) for n in (1, 2, 3)),
         ),
     }

@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import Process, free_port
+from antiphon.config.settings import BUILT_IN_MODELS, LocalModelSettings
+from benchmarks.processes import Process, Trouble, free_port
 from benchmarks.reality.streams import Place
 
 LOADING = 600.0
 """Seconds that a model gets to load; the first time it is fetched and converted."""
 MAX_WAIT = 600.0
 """Seconds that a call may wait at the route: as long as it takes, so that none is refused."""
+THREADS = 1
+"""That compute. Gateway and callers are on this machine too, and an engine whose threads wait for each other is slowed down by
+whoever takes one of its cores."""
 MAX_RUNNING = 64
 """Sequences that the engine decodes at once, and calls that the route lets to it."""
 
@@ -31,13 +35,12 @@ def served(model: str, folder: Path, *, scheduled: bool, file: Path | None = Non
     port = free_port()
     settings: dict[str, Any] = {
         "server": {"port": port},
-        "models": [model],
+        "models": [_row(model, file)],
         "embeddings": {"enabled": False},
         "routes": [_route(model)] if scheduled else [],
         "data_dir": str(folder / "data"),
     }
     if file is not None:
-        settings["models"] = [{"name": model, "source": f"file:{file}"}]
         settings["cache_dir"] = str(folder / "cache")
     config = folder / "antiphon.yaml"
     config.write_text(json.dumps(settings, indent=1))
@@ -48,6 +51,15 @@ def served(model: str, folder: Path, *, scheduled: bool, file: Path | None = Non
         yield Place(port, model)
     finally:
         process.stop(15.0)
+
+
+def _row(model: str, file: Path | None) -> dict[str, Any]:
+    if file is None and model not in BUILT_IN_MODELS:
+        raise Trouble(
+            f'there is no built-in model "{model}": known are {", ".join(BUILT_IN_MODELS)}; name the file of another with --file'
+        )
+    given = BUILT_IN_MODELS[model] if file is None else LocalModelSettings(name=model, source=f"file:{file}")
+    return {"name": model, "source": given.source, "sha256": given.sha256, "threads": THREADS, "max_running": MAX_RUNNING}
 
 
 def _route(model: str) -> dict[str, Any]:

@@ -40,6 +40,9 @@ class ReplicaSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Milliseconds more for a thousand prompt tokens for each thousand tokens of the prompt before them: attention's square."""
     call_overhead_ms: NotNegative = 0.0
     """Milliseconds of each call before its prompt can be prefilled, in which the replica does other work: network, parsing."""
+    steps_to_join: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Whole steps, after the one under way, for which a call that comes to a busy replica is not yet heard of: a server that computes
+    and listens by turns."""
     chunk: Count = 512
     """Prompt tokens prefilled in one step, at most."""
     max_running: Count = 256
@@ -82,7 +85,7 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Sequence:
-    __slots__ = ("begun", "blocks", "cached", "call", "cancelled", "left", "output", "own_blocks", "prompt", "since")
+    __slots__ = ("begun", "blocks", "cached", "call", "cancelled", "left", "output", "own_blocks", "prompt", "ready", "since")
 
     def __init__(self, call: int, prompt: int, output: int, blocks: Sequence[int]) -> None:
         self.call = call
@@ -96,6 +99,8 @@ class _Sequence:
         self.left = 0
         """Prompt tokens still to be prefilled."""
         self.begun = False
+        self.ready = 0
+        """Number of the step after which it may join, unless nothing runs."""
         self.since = 0
         """Number of the step that decoded its second token."""
         self.cancelled = False
@@ -171,7 +176,11 @@ class SimulatedReplica:
 
     def _join(self, sequence: _Sequence, now: float) -> None:
         self._waiting.append(sequence)
-        if not self._steps:
+        if self._steps:
+            self._now = max(self._now, now)
+            under_way = self._steps_until(self._now - self._began) if self._now > self._began else 0
+            sequence.ready = self._step + under_way + self.spec.steps_to_join
+        else:
             self._began = self._now = max(self._now, now)
         self._change()
 
@@ -236,7 +245,9 @@ class SimulatedReplica:
         """At the border of two steps: who leaves, who joins, and how many steps alike come now."""
         if self._leaving:
             self._drop_cancelled()
-        while self._waiting and self.running < self.spec.max_running and self._memory.take(self._waiting[0]):
+        while self._waiting and self.running < self.spec.max_running:
+            if (self.running and self._waiting[0].ready > self._step) or not self._memory.take(self._waiting[0]):
+                break
             self._prefilling.append(self._waiting.popleft())
         if not (self._prefilling or self._decoding):
             self._steps, self._end = 0, inf
@@ -253,6 +264,8 @@ class SimulatedReplica:
             growth = spec.prefill_attention_ms * tokens * tokens / 1e9
             without_end = max(1, (head.left - 1) // tokens)
             alike = min(alike, without_end) if self._ends else without_end
+        if self._waiting and self._waiting[0].ready > self._step:
+            alike = min(alike, self._waiting[0].ready - self._step)
         milliseconds = (
             spec.step_base_ms + spec.step_per_sequence_ms * decoding + spec.step_per_kilotoken_ms * (self._held + decoding) / 1000
         )

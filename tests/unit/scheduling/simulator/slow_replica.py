@@ -20,6 +20,7 @@ class SlowSequence:
         self.cached = 0
         self.generated = 0
         self.begun = False
+        self.ready = 0
         self.cancelled = False
 
 
@@ -29,6 +30,7 @@ class SlowReplica:
     def __init__(self, spec: ReplicaSpec) -> None:
         self.spec = spec
         self.at = 0.0
+        self.steps = 0
         self.ends: float | None = None
         self.work: list[tuple[SlowSequence, int]] = []
         self.decoded: list[SlowSequence] = []
@@ -99,6 +101,8 @@ class SlowReplica:
                 self.computed.update(sequence.blocks[: sequence.prefilled // self.spec.block_tokens])
             self.let_go(sequence)
         while self.waiting and len(self.prefilling) + len(self.decoding) < self.spec.max_running and self.fits(self.waiting[0]):
+            if (self.prefilling or self.decoding) and self.waiting[0].ready > self.steps:
+                break
             self.hold(self.waiting.pop(0))
         if not (self.prefilling or self.decoding):
             self.ends = None
@@ -132,6 +136,7 @@ class SlowReplica:
         told: list[Event] = []
         self.busy += self.ends - self.at
         self.at = self.ends
+        self.steps += 1
         for sequence in self.decoded:
             sequence.generated += 1
             if sequence.generated == sequence.output and not sequence.cancelled:
@@ -182,6 +187,8 @@ class SlowReplica:
 
     def join(self, sequence: SlowSequence, now: float) -> None:
         self.waiting.append(sequence)
+        if self.prefilling or self.decoding:
+            sequence.ready = self.steps + (now > self.at) + self.spec.steps_to_join
         if not (self.prefilling or self.decoding):
             self.at = now
         self.restart(now)

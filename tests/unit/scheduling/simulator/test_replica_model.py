@@ -22,6 +22,7 @@ specs = st.builds(
     step_per_kilotoken_ms=st.sampled_from([0.0, 30.0]),
     prefill_attention_ms=st.sampled_from([0.0, 700.0]),
     call_overhead_ms=st.sampled_from([0.0, 7.3190377]),
+    steps_to_join=st.sampled_from([0, 0, 1, 4]),
     chunk=st.sampled_from([5, 16, 64]),
     max_running=st.integers(1, 4),
     kv_blocks=st.integers(1, 12),
