@@ -24,7 +24,7 @@ from antiphon.core.errors import ConfigError
 from antiphon.observability.call_record import CallRecord
 from antiphon.scheduling.simulator.figures import Figures, percentile
 from benchmarks.processes import Trouble
-from benchmarks.reality.calibrate import BLOCK, DEFAULT_MODEL, calibrate, fleet
+from benchmarks.reality.calibrate import BLOCK, DEFAULT_MODEL, calibrate, fleet, table
 from benchmarks.reality.load import Blocks, Planned, load
 from benchmarks.reality.machine import Others
 from benchmarks.reality.server import served
@@ -32,7 +32,7 @@ from benchmarks.reality.streams import Ask, Heard, Place, ask
 
 MIDDLE, TAIL = 0.15, 0.25
 """How far P50 and P95 of the simulator may be from those of the engine, as a share of these."""
-RATE = 0.7
+RATE = 0.35
 LOGGED = 10.0
 """Seconds in which the last call must be in the log."""
 POLICY = "balanced"
@@ -252,7 +252,8 @@ def main(arguments: list[str]) -> int:
 def _calibrated(options: argparse.Namespace, folder: Path) -> Path:
     with served(options.model, folder, scheduled=False, file=options.file) as place:
         found = calibrate(place, options.repeats, block=BLOCK)
-    print(f"calibrated: error of the model {found.error:.1%} at the median, {abs(found.worst.error):.1%} at most", file=sys.stderr)
+    print(table(found.points), file=sys.stderr)
+    print(f"error of the model: {found.error:.1%} at the median, {abs(found.worst.error):.1%} at most", file=sys.stderr, flush=True)
     file = folder / "fleet.yaml"
     file.write_text(fleet(found, options.model))
     return file

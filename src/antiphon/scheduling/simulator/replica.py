@@ -41,8 +41,8 @@ class ReplicaSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     call_overhead_ms: NotNegative = 0.0
     """Milliseconds of each call before its prompt can be prefilled, in which the replica does other work: network, parsing."""
     steps_to_join: Annotated[int, msgspec.Meta(ge=0)] = 0
-    """Whole steps, after the one under way, for which a call that comes to a busy replica is not yet heard of: a server that computes
-    and listens by turns."""
+    """Whole steps, after the one under way, for which a call that comes to a busy replica is not yet heard of, as at a server that
+    computes and listens by turns."""
     chunk: Count = 512
     """Prompt tokens prefilled in one step, at most."""
     max_running: Count = 256
