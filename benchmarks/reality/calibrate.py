@@ -101,7 +101,7 @@ def fleet(calibration: Calibration, model: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _number(value: float) -> str:
+def _number(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value).lower()
 
 
