@@ -1,11 +1,14 @@
 """A replica model that was fitted to times behaves as what these times are of."""
 
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from antiphon.cli.simulate.fleet_file import read_fleet
 from antiphon.scheduling.simulator.replica import ReplicaSpec
+from benchmarks import reality
 from benchmarks.reality.fit import compare, fit, middle
 from benchmarks.reality.load import BEGINNING, Blocks, load
 from benchmarks.reality.scenes import Times, scenes, simulate
@@ -35,6 +38,11 @@ def test_errors_of_measurement_are_evened_out():
     }
     errors = sorted(abs(point.error) for point in compare(fit(FIXED, SCENES, noisy), SCENES, true))
     assert errors[len(errors) // 2] < 0.05
+
+
+def test_the_fleet_that_was_measured_can_be_read():
+    spec = read_fleet(Path(reality.__file__).with_name("smollm2-135m.yaml"), 32).specs[0]
+    assert spec.step_base_ms > 0 < spec.prefill_rate
 
 
 def test_medians_of_repeats_are_taken_group_by_group():
