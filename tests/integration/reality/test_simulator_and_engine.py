@@ -37,6 +37,10 @@ def folder(tmp_path):
     return place
 
 
+def _lines(file):
+    return [json.loads(line) for line in file.read_bytes().splitlines()]
+
+
 def test_the_same_load_on_both(need, folder):
     fleet, report = folder / "fleet.yaml", folder / "report.json"
     fleet.write_text(FLEET)
@@ -49,7 +53,7 @@ def test_the_same_load_on_both(need, folder):
     for times in (found["real"], found["simulated"], found["from_log"]):
         assert 0 < times["ttft_p50_ms"] <= times["ttft_p95_ms"] <= times["total_p95_ms"]
         assert times["ttft_p50_ms"] <= times["total_p50_ms"] <= times["total_p95_ms"]
-    plain, rows = ([json.loads(line) for line in (folder / name).open()] for name in ("calls.jsonl", "prefixes.jsonl"))
+    plain, rows = (_lines(folder / name) for name in ("calls.jsonl", "prefixes.jsonl"))
     wanted = sorted((len(call.ask.prompt), call.ask.output) for call in planned)
     assert sorted((row["prompt_tokens"], row["completion_tokens"]) for row in plain) == wanted
     assert sorted((row["input_length"], row["output_length"]) for row in rows) == wanted
