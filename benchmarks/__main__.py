@@ -5,6 +5,8 @@ import sys
 from benchmarks import dialects, engine, ledger, nesting, snapshot
 from benchmarks.gateway import __main__ as gateway
 from benchmarks.gateway import workers
+from benchmarks.reality import __main__ as reality
+from benchmarks.reality import calibrate
 from benchmarks.scheduler import __main__ as scheduler
 from benchmarks.scheduler.drills import __main__ as drills
 
@@ -18,6 +20,8 @@ BENCHMARKS = {
     "snapshot": snapshot.main,
     "scheduler": scheduler.main,
     "drills": drills.main,
+    "calibrate": calibrate.main,
+    "reality": reality.main,
 }
 
 

@@ -70,6 +70,13 @@ def test_mooncake_with_the_full_blocks_of_each_prompt(file):
     assert trace.calls == (Call(0.0, 1100, 5, (7, 8)), Call(2.5, 512, 6, (7,)))
 
 
+def test_blocks_of_another_size(file):
+    rows = MOONCAKE.replace("}", ', "block_tokens": 256}').replace("[7]", "[7, 8, 9]")
+    trace = read_trace(file(rows))
+    assert (trace.kind, trace.block_tokens) == ("Mooncake", 256)
+    assert trace.calls == (Call(0.0, 1100, 5, (7, 8, 9)), Call(2.5, 512, 6, (7, 8)))
+
+
 def test_our_own_log_in_order_of_arrival_without_calls_that_failed(file):
     rows = [
         record("2026-01-01T00:00:02.000Z", "bob", 10, 20),
@@ -98,6 +105,8 @@ def test_what_the_admin_api_tells(file, indent):
         (AZURE + "2023-11-16 18:15:51,many,6", 4, '"many" is no number of tokens'),
         (AZURE + "2023-11-16 18:15:51,-5,6", 4, "is no number of tokens"),
         (MOONCAKE + '{"timestamp": 1}', 3, "input_length"),
+        (MOONCAKE.replace("}", ', "block_tokens": 0}'), 1, "block_tokens"),
+        (MOONCAKE + '{"timestamp": 1, "input_length": 5, "output_length": 5, "block_tokens": 16}', 3, "stand for 16 tokens"),
         (MOONCAKE + '{"timestamp": 1, "input_length": -1, "output_length": 5}', 3, "-1 is no number"),
         (MOONCAKE + '{"timestamp": 1, "input_le', 3, "it is no call"),
         (json.dumps(record("noon", "bob", 1, 1)), 1, "is no time"),

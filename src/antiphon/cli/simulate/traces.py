@@ -5,8 +5,9 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 import msgspec
 
@@ -16,7 +17,7 @@ from antiphon.observability.call_record import CallRecord
 from antiphon.scheduling.simulator.scenario import Call
 
 MOONCAKE_BLOCK = 512
-"""Tokens that a hash of Mooncake's traces stands for."""
+"""Tokens that a hash of Mooncake's traces stands for, where they do not say."""
 GZIP = b"\x1f\x8b"
 KINDS = (
     "Azure's CSV (TIMESTAMP,ContextTokens,GeneratedTokens), Mooncake's JSON lines (timestamp, input_length, output_length,"
@@ -45,6 +46,7 @@ class _Mooncake(msgspec.Struct, frozen=True):
     input_length: int
     output_length: int
     hash_ids: tuple[int, ...] = ()
+    block_tokens: Annotated[int, msgspec.Meta(ge=1)] = MOONCAKE_BLOCK
 
 
 class _Calls(msgspec.Struct, frozen=True):
@@ -104,7 +106,8 @@ def _by_kind(path: Path, first: Line, lines: Iterator[Line]) -> tuple[str, int, 
         raise _wrong(path, number, "it is of no known format", f"known: {KINDS}")
     keys = _keys(text)
     if "input_length" in keys:
-        return "Mooncake", MOONCAKE_BLOCK, _each(path, first, lines, _mooncake)
+        block_tokens = _block_tokens(text)
+        return "Mooncake", block_tokens, _each(path, first, lines, partial(_mooncake, block_tokens))
     if "prompt_tokens" in keys:
         return "call log", 0, _each(path, first, lines, _call_log)
     if "data" in keys or not keys:
@@ -148,10 +151,20 @@ _decode_mooncake = msgspec.json.Decoder(_Mooncake).decode
 _decode_record = msgspec.json.Decoder(CallRecord).decode
 
 
-def _mooncake(text: str) -> Call:
+def _block_tokens(text: str) -> int:
+    """What a hash of this trace stands for, by its first line; that line is read again, and told of where it is wrong."""
+    try:
+        return _decode_mooncake(text).block_tokens
+    except msgspec.MsgspecError:
+        return MOONCAKE_BLOCK
+
+
+def _mooncake(block_tokens: int, text: str) -> Call:
     row = _decode_mooncake(text)
+    if row.block_tokens != block_tokens:
+        raise ValueError(f"its hashes stand for {row.block_tokens} tokens, and those of the first line for {block_tokens}")
     prompt = _not_negative(row.input_length)
-    return Call(row.timestamp / 1000, prompt, _not_negative(row.output_length), row.hash_ids[: prompt // MOONCAKE_BLOCK])
+    return Call(row.timestamp / 1000, prompt, _not_negative(row.output_length), row.hash_ids[: prompt // block_tokens])
 
 
 def _call_log(text: str) -> Call:

@@ -25,9 +25,11 @@ class Figures(msgspec.Struct, frozen=True):
     """From the first arrival to the end of the last call, in virtual time."""
     ttft_p50_ms: float | None
     ttft_p90_ms: float | None
+    ttft_p95_ms: float | None
     ttft_p99_ms: float | None
     total_p50_ms: float | None
     total_p90_ms: float | None
+    total_p95_ms: float | None
     total_p99_ms: float | None
     """Of calls that were answered to the end, in time or not."""
     targets_met: dict[str, float]
@@ -84,9 +86,11 @@ def figures_of(run: Run, policy: str, load: float, seed: int) -> Figures:
         seconds=round(seconds, 3),
         ttft_p50_ms=_ms(waits, 50),
         ttft_p90_ms=_ms(waits, 90),
+        ttft_p95_ms=_ms(waits, 95),
         ttft_p99_ms=_ms(waits, 99),
         total_p50_ms=_ms(totals, 50),
         total_p90_ms=_ms(totals, 90),
+        total_p95_ms=_ms(totals, 95),
         total_p99_ms=_ms(totals, 99),
         targets_met={f"P{tier}": _share_met(outcomes, tier) for tier in range(TIERS)},
         all_met=_ratio(met, len(outcomes)),

@@ -4,10 +4,11 @@ The server works in steps. A step decodes one token of each sequence whose promp
 prompts in the order in which they came (Agrawal et al., Sarathi-Serve, OSDI 2024). It takes
 
     base + per_sequence · decoding sequences + per_kilotoken · their tokens / 1000 + prefilled tokens / prefill_rate
+    + attention · prefilled kilotokens · the kilotokens of their prompt that come before them
 
 seconds. Who comes or leaves during a step waits for its end. Steps between two changes of the batch differ only in the tokens that
 the sequences have grown by, so their sum is known at once: a call costs the same whatever its length, and the times are those
-of a loop over all the steps.
+of a loop over all the steps. A call that was sent is on its way for ``call_overhead_ms`` before it can join.
 """
 
 from collections import OrderedDict, deque
@@ -35,6 +36,13 @@ class ReplicaSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Milliseconds more for each sequence that is decoded."""
     step_per_kilotoken_ms: NotNegative = 0.0
     """Milliseconds more for each thousand tokens in these sequences."""
+    prefill_attention_ms: NotNegative = 0.0
+    """Milliseconds more for a thousand prompt tokens for each thousand tokens of the prompt before them: attention's square."""
+    call_overhead_ms: NotNegative = 0.0
+    """Milliseconds of each call before its prompt can be prefilled, in which the replica does other work: network, parsing."""
+    steps_to_join: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Whole steps, after the one under way, for which a call that comes to a busy replica is not yet heard of, as at a server that
+    computes and listens by turns."""
     chunk: Count = 512
     """Prompt tokens prefilled in one step, at most."""
     max_running: Count = 256
@@ -54,7 +62,13 @@ class ReplicaSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def idle_first_token(self, prompt_tokens: int) -> float:
         """Seconds to the first token of such a call."""
-        return prompt_tokens / self.prefill_rate + ceil(prompt_tokens / self.chunk) * self.step_base_ms / 1000
+        steps = ceil(prompt_tokens / self.chunk) * self.step_base_ms
+        attention = self.attention_ms(0, prompt_tokens)
+        return prompt_tokens / self.prefill_rate + (steps + attention + self.call_overhead_ms) / 1000
+
+    def attention_ms(self, done: int, tokens: int) -> float:
+        """Milliseconds for the attention of so many tokens of a prompt to those before them, the first ``done`` among these."""
+        return self.prefill_attention_ms * tokens * (done + tokens / 2) / 1e6
 
     def holds(self, prompt_tokens: int, output_tokens: int) -> bool:
         """Whether such a call fits into the memory."""
@@ -71,7 +85,7 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Sequence:
-    __slots__ = ("begun", "blocks", "cached", "call", "cancelled", "left", "output", "own_blocks", "prompt", "since")
+    __slots__ = ("begun", "blocks", "cached", "call", "cancelled", "left", "output", "own_blocks", "prompt", "ready", "since")
 
     def __init__(self, call: int, prompt: int, output: int, blocks: Sequence[int]) -> None:
         self.call = call
@@ -85,6 +99,8 @@ class _Sequence:
         self.left = 0
         """Prompt tokens still to be prefilled."""
         self.begun = False
+        self.ready = 0
+        """Number of the step after which it may join, unless nothing runs."""
         self.since = 0
         """Number of the step that decoded its second token."""
         self.cancelled = False
@@ -96,6 +112,8 @@ class SimulatedReplica:
     def __init__(self, spec: ReplicaSpec, now: float = 0.0) -> None:
         self.spec = spec
         self._memory = _Memory(spec)
+        self._coming: deque[tuple[float, _Sequence]] = deque()
+        """Calls that were sent and cannot join yet, and when they can."""
         self._waiting: deque[_Sequence] = deque()
         self._prefilling: deque[_Sequence] = deque()
         self._decoding: dict[int, _Sequence] = {}
@@ -130,8 +148,8 @@ class SimulatedReplica:
 
     @property
     def waiting(self) -> int:
-        """Sequences that wait for a place or for memory."""
-        return len(self._waiting)
+        """Sequences that are on their way, or wait for a place or for memory."""
+        return len(self._coming) + len(self._waiting)
 
     @property
     def kv_usage(self) -> float:
@@ -150,13 +168,28 @@ class SimulatedReplica:
         """Send a call. ``blocks`` are the hashes of its prompt's full prefix blocks; time must have been advanced to ``now``."""
         spec, prompt = self.spec, max(1, prompt_tokens)
         known = blocks[: min(prompt // spec.block_tokens, spec.kv_blocks)] if spec.prefix_cache else ()
-        self._waiting.append(_Sequence(call, prompt, max(1, output_tokens), known))
-        if not self._steps:
+        sequence = _Sequence(call, prompt, max(1, output_tokens), known)
+        if spec.call_overhead_ms:
+            self._coming.append((max(self._now, now) + spec.call_overhead_ms / 1000, sequence))
+        else:
+            self._join(sequence, now)
+
+    def _join(self, sequence: _Sequence, now: float) -> None:
+        self._waiting.append(sequence)
+        if self._steps:
+            self._now = max(self._now, now)
+            under_way = self._steps_until(self._now - self._began) if self._now > self._began else 0
+            sequence.ready = self._step + under_way + self.spec.steps_to_join
+        else:
             self._began = self._now = max(self._now, now)
         self._change()
 
     def cancel(self, call: int) -> None:
         """Take a call out, wherever it is: at the end of the step under way. One that is not there is ignored."""
+        for on_its_way in self._coming:
+            if on_its_way[1].call == call:
+                self._coming.remove(on_its_way)
+                return
         for place in (self._decoding.values(), self._prefilling, self._waiting):
             for sequence in place:
                 if sequence.call == call and not sequence.cancelled:
@@ -167,14 +200,18 @@ class SimulatedReplica:
 
     def next_change(self) -> float:
         """When something may happen here by itself; infinite where nothing runs."""
-        return self._end
+        return min(self._end, self._coming[0][0]) if self._coming else self._end
 
     def advance(self, now: float) -> list[Told]:
         """Let time pass until ``now`` and tell what happened meanwhile, in order."""
         told: list[Told] = []
-        while self._steps and self._end <= now:
-            self._pass(told)
-            self._plan()
+        while (change := self.next_change()) <= now and change < inf:
+            if self._end <= change:
+                self._pass(told)
+                self._plan()
+            else:
+                self._now = max(self._now, change)
+                self._join(self._coming.popleft()[1], change)
         self._now = max(self._now, now)
         return told
 
@@ -208,7 +245,9 @@ class SimulatedReplica:
         """At the border of two steps: who leaves, who joins, and how many steps alike come now."""
         if self._leaving:
             self._drop_cancelled()
-        while self._waiting and self.running < self.spec.max_running and self._memory.take(self._waiting[0]):
+        while self._waiting and self.running < self.spec.max_running:
+            if (self.running and self._waiting[0].ready > self._step) or not self._memory.take(self._waiting[0]):
+                break
             self._prefilling.append(self._waiting.popleft())
         if not (self._prefilling or self._decoding):
             self._steps, self._end = 0, inf
@@ -216,19 +255,23 @@ class SimulatedReplica:
         spec, decoding = self.spec, len(self._decoding)
         alike = self._ends[0][0] - self._step if self._ends else 0
         self._prefilled = []
-        prefilled = 0
+        prefilled, attention, growth = 0, 0.0, 0.0
         if self._prefilling:
             self._prefilled = list(self._next_prompts())
             prefilled = sum(tokens for _, tokens in self._prefilled)
+            attention = sum(spec.attention_ms(sequence.prompt - sequence.left, tokens) for sequence, tokens in self._prefilled)
             head, tokens = self._prefilled[0]
+            growth = spec.prefill_attention_ms * tokens * tokens / 1e9
             without_end = max(1, (head.left - 1) // tokens)
             alike = min(alike, without_end) if self._ends else without_end
+        if self._waiting and self._waiting[0].ready > self._step:
+            alike = min(alike, self._waiting[0].ready - self._step)
         milliseconds = (
             spec.step_base_ms + spec.step_per_sequence_ms * decoding + spec.step_per_kilotoken_ms * (self._held + decoding) / 1000
         )
         self._steps = alike
-        self._first = milliseconds / 1000 + prefilled / spec.prefill_rate
-        self._growth = spec.step_per_kilotoken_ms * decoding / 1e6
+        self._first = (milliseconds + attention) / 1000 + prefilled / spec.prefill_rate
+        self._growth = spec.step_per_kilotoken_ms * decoding / 1e6 + growth
         self._end = self._began + self._seconds(alike)
 
     def _next_prompts(self) -> Iterator[tuple[_Sequence, int]]:

@@ -120,4 +120,6 @@ def slower(spec: ReplicaSpec, times: float) -> ReplicaSpec:
         step_base_ms=spec.step_base_ms * times,
         step_per_sequence_ms=spec.step_per_sequence_ms * times,
         step_per_kilotoken_ms=spec.step_per_kilotoken_ms * times,
+        prefill_attention_ms=spec.prefill_attention_ms * times,
+        call_overhead_ms=spec.call_overhead_ms * times,
     )

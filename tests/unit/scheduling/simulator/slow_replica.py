@@ -20,6 +20,7 @@ class SlowSequence:
         self.cached = 0
         self.generated = 0
         self.begun = False
+        self.ready = 0
         self.cancelled = False
 
 
@@ -29,9 +30,12 @@ class SlowReplica:
     def __init__(self, spec: ReplicaSpec) -> None:
         self.spec = spec
         self.at = 0.0
+        self.steps = 0
         self.ends: float | None = None
         self.work: list[tuple[SlowSequence, int]] = []
         self.decoded: list[SlowSequence] = []
+        self.coming: list[tuple[float, SlowSequence]] = []
+        """Calls on their way, and when they join."""
         self.waiting: list[SlowSequence] = []
         self.prefilling: list[SlowSequence] = []
         self.decoding: list[SlowSequence] = []
@@ -97,6 +101,8 @@ class SlowReplica:
                 self.computed.update(sequence.blocks[: sequence.prefilled // self.spec.block_tokens])
             self.let_go(sequence)
         while self.waiting and len(self.prefilling) + len(self.decoding) < self.spec.max_running and self.fits(self.waiting[0]):
+            if (self.prefilling or self.decoding) and self.waiting[0].ready > self.steps:
+                break
             self.hold(self.waiting.pop(0))
         if not (self.prefilling or self.decoding):
             self.ends = None
@@ -120,6 +126,9 @@ class SlowReplica:
         seconds = (
             spec.step_base_ms + spec.step_per_sequence_ms * len(self.decoded) + spec.step_per_kilotoken_ms * context / 1000
         ) / 1000 + sum(tokens for _, tokens in self.work) / spec.prefill_rate
+        for sequence, tokens in self.work:
+            before = sum(range(sequence.prefilled, sequence.prefilled + tokens)) + tokens / 2
+            seconds += spec.prefill_attention_ms / 1000 * before / 1e6
         self.ends = self.at + seconds
 
     def finish_step(self) -> list[Event]:
@@ -127,6 +136,7 @@ class SlowReplica:
         told: list[Event] = []
         self.busy += self.ends - self.at
         self.at = self.ends
+        self.steps += 1
         for sequence in self.decoded:
             sequence.generated += 1
             if sequence.generated == sequence.output and not sequence.cancelled:
@@ -151,6 +161,14 @@ class SlowReplica:
     def advance(self, now: float) -> list[Event]:
         """As the real one: a step that ends exactly now is over, and the next one takes in whoever comes at this moment."""
         told: list[Event] = []
+        while self.coming and self.coming[0][0] <= now:
+            at, sequence = self.coming.pop(0)
+            told += self.walk(at)
+            self.join(sequence, at)
+        return told + self.walk(now)
+
+    def walk(self, now: float) -> list[Event]:
+        told: list[Event] = []
         while True:
             if self.ends is None:
                 self.start()
@@ -161,12 +179,25 @@ class SlowReplica:
         return told
 
     def submit(self, call: int, prompt: int, output: int, blocks: Sequence[int], now: float) -> None:
-        self.waiting.append(SlowSequence(call, prompt, output, blocks, self.spec))
+        sequence = SlowSequence(call, prompt, output, blocks, self.spec)
+        if self.spec.call_overhead_ms:
+            self.coming.append((now + self.spec.call_overhead_ms / 1000, sequence))
+        else:
+            self.join(sequence, now)
+
+    def join(self, sequence: SlowSequence, now: float) -> None:
+        self.waiting.append(sequence)
+        if self.prefilling or self.decoding:
+            sequence.ready = self.steps + (now > self.at) + self.spec.steps_to_join
         if not (self.prefilling or self.decoding):
             self.at = now
         self.restart(now)
 
     def cancel(self, call: int, now: float) -> None:
+        on_its_way = [sequence for _, sequence in self.coming if sequence.call == call]
+        if on_its_way:
+            self.coming = [entry for entry in self.coming if entry[1] is not on_its_way[0]]
+            return
         for sequence in (*self.decoding, *self.prefilling, *self.waiting):
             if sequence.call == call and not sequence.cancelled:
                 sequence.cancelled = True

@@ -20,6 +20,9 @@ specs = st.builds(
     step_base_ms=st.sampled_from([0.5, 10.0]),
     step_per_sequence_ms=st.sampled_from([0.0, 1.5]),
     step_per_kilotoken_ms=st.sampled_from([0.0, 30.0]),
+    prefill_attention_ms=st.sampled_from([0.0, 700.0]),
+    call_overhead_ms=st.sampled_from([0.0, 7.3190377]),
+    steps_to_join=st.sampled_from([0, 0, 1, 4]),
     chunk=st.sampled_from([5, 16, 64]),
     max_running=st.integers(1, 4),
     kv_blocks=st.integers(1, 12),
@@ -67,7 +70,7 @@ def run_both(spec: ReplicaSpec, story: list) -> None:
             quick.cancel(prompt)
             slow.cancel(prompt, now)
         assert list(quick._memory._kept) == slow.unused
-        assert (quick.running, quick.waiting) == (len(slow.prefilling) + len(slow.decoding), len(slow.waiting))
+        assert (quick.running, quick.waiting) == (len(slow.prefilling) + len(slow.decoding), len(slow.coming) + len(slow.waiting))
     assert (quick.running, quick.waiting, quick.next_change()) == (0, 0, inf)
     assert quick._memory.used == 0
     assert quick.busy(1e6) == pytest.approx(slow.busy, rel=1e-9)
