@@ -120,8 +120,10 @@ class Store:
             if known and not anew and not known.damage() and known.matches(source, sha256):
                 return known
             pinned = known.sha256 if known and known.source == str(parsed) else ""
-            partial = self._begin(name, _Origin(source=str(parsed), sha256=expected))
             plugin: SourcePlugin = GROUP.load(parsed.kind)
+            if isinstance(plugin, LocalSource):
+                self._check_apart(parsed)
+            partial = self._begin(name, _Origin(source=str(parsed), sha256=expected))
             job = Fetch(folder=partial, progress=progress, environ=self._environ, sha256=expected)
             model = self._described(name, parsed, plugin.fetch(parsed, job), partial)
             self._check(model, expected, pinned, partial)
@@ -133,6 +135,7 @@ class Store:
         found = self.get(name)
         plugin: SourcePlugin = GROUP.load(parsed.kind)
         if isinstance(plugin, LocalSource) and not (found and found.matches(source, sha256)):
+            self._check_apart(parsed)
             plugin.look(parsed)
 
     def holds(self, name: str) -> bool:
@@ -171,6 +174,14 @@ class Store:
                 f"{name}: {file.path}", file.sha256, actual, remedy=f'fetch it again with "antiphon models pull --force {name}"'
             )
         return model
+
+    def _check_apart(self, source: Source) -> None:
+        """Raises ModelSourceError where a source that is used where it lies is part of this store, which removes what it has."""
+        if Path(source.address).resolve().is_relative_to(self.root.resolve()):
+            raise ModelSourceError(
+                f"{source.address} lies in {self.root}, where Antiphon keeps the models that it fetches and removes",
+                remedy='copy it to a folder of your own, or use that model by its name ("antiphon models list")',
+            )
 
     def _lock(self, name: str) -> Path:
         return self.root / ".locks" / folder_name(name)

@@ -194,6 +194,21 @@ def test_a_local_file_is_used_where_it_lies_and_never_removed(store, tmp_path, m
     assert path.exists()
 
 
+@pytest.mark.parametrize("name", ["tiny", "other"])
+def test_files_of_the_store_are_no_local_source(store, source, tmp_path, name):
+    stored = store.fetch("tiny", source)
+    link = tmp_path / "link.gguf"
+    link.symlink_to(stored.path)
+    for place in (stored.path, Path(stored.path).parent, link):
+        for use in (store.fetch, store.check):
+            with pytest.raises(ModelSourceError, match="fetches and removes") as refused:
+                use(name, f"file:{place}")
+            assert "copy it" in refused.value.remedy
+    assert store.get("tiny") == stored
+    assert store.verify("tiny") == stored
+    assert not store.unfinished("other")
+
+
 def test_a_local_file_that_changes_must_be_acknowledged(store, tmp_path, model):
     path = tmp_path / "mine.gguf"
     path.write_bytes(model)
