@@ -177,7 +177,8 @@ class Store:
 
     def _check_apart(self, source: Source) -> None:
         """Raises ModelSourceError where a source that is used where it lies is part of this store, which removes what it has."""
-        if Path(source.address).resolve().is_relative_to(self.root.resolve()):
+        place = Path(os.path.realpath(source.address))  # Path.resolve raises where links lead in a circle
+        if place.is_relative_to(os.path.realpath(self.root)):
             raise ModelSourceError(
                 f"{source.address} lies in {self.root}, where Antiphon keeps the models that it fetches and removes",
                 remedy='copy it to a folder of your own, or use that model by its name ("antiphon models list")',
