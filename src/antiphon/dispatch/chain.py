@@ -1,6 +1,6 @@
 """Asks several models in turn until one begins to answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from antiphon.core.errors import AntiphonError, CapacityError, UpstreamError, UpstreamRefused
 from antiphon.core.ports import Handle, Model, Sink
@@ -22,12 +22,13 @@ class Chain:
     """A Model that asks its members in order.
 
     It holds the head back until the first content: up to this commit point a failure goes on to the next member, behind it the
-    failure is the caller's to see. Each member is asked once.
+    failure is the caller's to see. Each member is asked once. ``falls_back`` says of a failure whether it goes on.
     """
 
-    def __init__(self, name: str, members: Sequence[Model]) -> None:
+    def __init__(self, name: str, members: Sequence[Model], falls_back: Callable[[AntiphonError], bool] = may_fall_back) -> None:
         self._name = name
         self._members = tuple(members)
+        self._falls_back = falls_back
 
     @property
     def name(self) -> str:
@@ -40,7 +41,7 @@ class Chain:
     def start(self, call: Call, sink: Sink) -> Handle:
         if len(self._members) == 1 and not call.stream:
             return self._members[0].start(call, sink)  # nobody to fall back on, and no head that could go out too early
-        run = _Run(self._members, call, sink)
+        run = _Run(self._members, self._falls_back, call, sink)
         run.go_on()
         return run
 
@@ -48,10 +49,11 @@ class Chain:
 class _Run:
     """One call on its way along a chain: it asks one member after the other, and is the handle of the caller."""
 
-    __slots__ = ("_asking", "_at", "_attempt", "_call", "_failed", "_members", "_over", "_paused", "_sink")
+    __slots__ = ("_asking", "_at", "_attempt", "_call", "_failed", "_falls_back", "_members", "_over", "_paused", "_sink")
 
-    def __init__(self, members: tuple[Model, ...], call: Call, sink: Sink) -> None:
+    def __init__(self, members: tuple[Model, ...], falls_back: Callable[[AntiphonError], bool], call: Call, sink: Sink) -> None:
         self._members = members
+        self._falls_back = falls_back
         self._call = call
         self._sink = sink
         self._at = 0
@@ -91,7 +93,7 @@ class _Run:
         self._sink.end(usage)
 
     def failed(self, attempt: Attempt, error: AntiphonError) -> None:
-        if attempt.begun or self._at >= len(self._members) or not may_fall_back(error):
+        if attempt.begun or self._at >= len(self._members) or not self._falls_back(error):
             self._over = True
             self._attempt = None
             self._sink.fail(error)

@@ -2,8 +2,8 @@
 
 from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Handle, Model, Sink
-from antiphon.core.types import Call, Routing, Usage
-from antiphon.dispatch.attempt import Attempt
+from antiphon.core.types import Call, Routing
+from antiphon.dispatch.chain import Chain
 from antiphon.scheduling.job import Degrade
 
 
@@ -19,73 +19,32 @@ class Ways:
     def start(self, decision: Degrade, call: Call, sink: Sink, routing: Routing) -> Handle:
         """Have it answered. Where the lighter model fails before its first content, the fixed text answers."""
         told = f"reason={decision.reason}; score={decision.score:.2f}"
-        ways: list[tuple[str, Model]] = []
+        ways: list[Model] = []
         if decision.way == "model" and self.model is not None:
-            ways.append((f"model={self.name}; {told}", self.model))
+            ways.append(_Noted(self.model, routing, f"model={self.name}; {told}"))
         if self._template is not None and decision.job.takes_text:
-            ways.append((f"answer=template; {told}", self._template))
-        run = _Run(ways, call, sink, routing)
-        run.go_on()
-        return run
+            ways.append(_Noted(self._template, routing, f"answer=template; {told}"))
+        return Chain(call.model, ways, falls_back=_always).start(call, sink)
 
 
-class _Run:
-    """One call on its way down. It is the handle of the caller."""
+class _Noted:
+    """A way down, which is noted in the call's routing when it is taken."""
 
-    __slots__ = ("_attempt", "_call", "_over", "_paused", "_routing", "_sink", "_ways")
-
-    def __init__(self, ways: list[tuple[str, Model]], call: Call, sink: Sink, routing: Routing) -> None:
-        self._ways = ways
-        self._call = call
-        self._sink = sink
+    def __init__(self, model: Model, routing: Routing, words: str) -> None:
+        self._model = model
         self._routing = routing
-        self._attempt: Attempt | None = None
-        self._over = False
-        self._paused = False
+        self._words = words
 
-    def go_on(self) -> None:
-        """Ask the next one."""
-        self._routing.degraded, model = self._ways.pop(0)
-        attempt = self._attempt = Attempt(self, 0)
-        if self._paused:
-            attempt.pause()
-        attempt.start(model, self._call)
+    @property
+    def name(self) -> str:
+        return self._model.name
 
-    # -- asker
+    def start(self, call: Call, sink: Sink) -> Handle:
+        self._routing.degraded = self._words
+        return self._model.start(call, sink)
 
-    def began(self, attempt: Attempt) -> Sink | None:
-        return None if self._over else self._sink
 
-    def ended(self, attempt: Attempt, usage: Usage | None) -> None:
-        self._close()
-        self._sink.end(usage)
-
-    def failed(self, attempt: Attempt, error: AntiphonError) -> None:
-        if self._ways and not attempt.begun and not self._over:
-            self.go_on()
-            return
-        self._close()
-        self._sink.fail(error)
-
-    def _close(self) -> Attempt | None:
-        """It is over. What was asked holds this run, and this run it: let go."""
-        self._over = True
-        attempt, self._attempt = self._attempt, None
-        return attempt
-
-    # -- handle of the caller
-
-    def cancel(self, reason: str) -> None:
-        attempt = self._close()
-        if attempt is not None:
-            attempt.cancel(reason)
-
-    def pause(self) -> None:
-        self._paused = True
-        if self._attempt is not None:
-            self._attempt.pause()
-
-    def resume(self) -> None:
-        self._paused = False
-        if self._attempt is not None:
-            self._attempt.resume()
+def _always(error: AntiphonError) -> bool:
+    """Whatever befell the lighter model, the fixed text can be said."""
+    del error
+    return True
