@@ -2,6 +2,7 @@
 
 import ast
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,27 @@ def test_each_module_that_may_be_compiled_is_there() -> None:
 @pytest.mark.parametrize("path", [path for path in modules() if path not in COMPILED])
 def test_no_class_that_is_not_compiled_has_a_compiled_base(path: str) -> None:
     assert not bases(path) & COMPILED, "add the module to the list in pyproject.toml, or do without the base"
+
+
+def suspended(node: ast.AST, *, handling: bool = False) -> Iterator[int]:
+    """Lines where a function stops for a while with an exception at hand."""
+    if handling and isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+        yield node.lineno
+    if isinstance(node, ast.AsyncWith):
+        yield node.lineno
+    handlers = [*node.handlers, *node.finalbody] if isinstance(node, (ast.Try, ast.TryStar)) else []
+    for child in ast.iter_child_nodes(node):
+        inner = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        yield from suspended(child, handling=not inner and (handling or child in handlers))
+
+
+@pytest.mark.parametrize("path", sorted(COMPILED))
+def test_nothing_compiled_is_suspended_while_it_handles_an_exception(path: str) -> None:
+    # Compiled generators and coroutines do not take the exception with them: it would be the context of all that follow.
+    lines = list(suspended(ast.parse((ROOT / path).read_text())))
+    assert not lines, "yield and await behind the except, or in a function that is not compiled"
+
+
+def test_suspended_functions_are_seen() -> None:
+    lines = list(suspended(ast.parse("try:\n f()\nexcept E:\n yield 1\nfinally:\n g(lambda: (yield))\n await h()\nyield 2")))
+    assert lines == [4, 7]

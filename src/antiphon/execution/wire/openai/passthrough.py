@@ -117,10 +117,14 @@ def each_chunk(raw: bytes) -> Iterator[Chunk | None]:
         for data in (event[6:-2],) if plain else [parsed.data.encode() for parsed in sse.parse(event)]:
             if data == b"[DONE]":
                 continue
-            try:
-                yield _decode_chunk(data)
-            except UNREADABLE:
-                yield None
+            yield _read_chunk(data)
+
+
+def _read_chunk(data: bytes) -> Chunk | None:
+    try:
+        return _decode_chunk(data)
+    except UNREADABLE:
+        return None
 
 
 def chunks(raw: bytes) -> list[Chunk | None]:
