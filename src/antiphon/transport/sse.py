@@ -16,7 +16,6 @@ MAX_LINES = 50_000
 """Lines that one event may have, for each costs time."""
 
 _BLANK = re.compile(rb"(?>\r\n|\n|\r){2,}+")  # two ends of lines or more, CRLF being one: one boundary, however many there are
-_FIELD = re.compile(r"^(data|event|id)(?::[ ]?(.*))?$", re.MULTILINE)
 
 
 class Event(NamedTuple):
@@ -117,13 +116,14 @@ def parse(raw: bytes) -> list[Event]:
             continue
         data: list[str] = []
         name = identity = ""
-        for field, value in _FIELD.findall(block):
+        for line in block.split("\n"):
+            field, _, value = line.partition(":")
             if field == "data":
-                data.append(value)
+                data.append(value.removeprefix(" "))
             elif field == "event":
-                name = value
-            else:
-                identity = value
+                name = value.removeprefix(" ")
+            elif field == "id":
+                identity = value.removeprefix(" ")
         if data:
             events.append(Event("\n".join(data), name, identity))
     return events

@@ -2,16 +2,21 @@
 
 import base64
 import json
+import struct
+from binascii import crc32
 from typing import Any
 
 import pytest
+from botocore.eventstream import EventStreamBuffer, ParserError
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.core.errors import InvalidRequest, UnsupportedParameter, UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.anthropic import chat as anthropic
 from antiphon.execution.wire.bedrock.chat import CONVERSE
-from antiphon.execution.wire.bedrock.frames import FrameSplitter
+from antiphon.execution.wire.bedrock.frames import FrameSplitter, messages
 from antiphon.execution.wire.chat import ChatAbilities, RedactedThinking, Text, Thinking, ToolCall
 from antiphon.execution.wire.openai import chat as openai_chat
 from tests.unit.execution.wire.bedrock_oracle import check_request, frame, parsed_answer, parsed_stream, raw_frame
@@ -444,6 +449,41 @@ def test_frames_are_found_however_they_are_cut() -> None:
     splitter = FrameSplitter()
     assert splitter.feed(frames[0] + b"\x00\x00") == frames[0]
     assert splitter.rest() == b"\x00\x00"
+
+
+NAMES = st.sampled_from([":message-type", ":event-type", ":exception-type", ":error-code", ":error-message", "x", "\u00e9"])
+VALUES = st.one_of(
+    st.builds(
+        lambda text: b"\x07" + struct.pack("!H", len(text.encode())) + text.encode(), st.sampled_from(["event", "error", "a", ""])
+    ),
+    st.builds(lambda kind, value: bytes([kind]) + value, st.integers(0, 11), st.binary(max_size=9)),
+)
+HEADERS = st.lists(
+    st.builds(lambda name, value: bytes([len(name.encode())]) + name.encode() + value, NAMES, VALUES), max_size=4
+).map(b"".join)
+
+
+@given(HEADERS, st.binary(max_size=5), st.sampled_from([0, 0, 0, -1, 1, 40]))
+def test_a_frame_says_what_the_library_of_aws_reads_in_it(headers: bytes, payload: bytes, longer: int) -> None:
+    of_headers = max(0, len(headers) + longer)
+    prelude = struct.pack("!II", 16 + len(headers) + len(payload), of_headers)
+    message = prelude + struct.pack("!I", crc32(prelude)) + headers + payload
+    raw = message + struct.pack("!I", crc32(message))
+    buffer = EventStreamBuffer()
+    buffer.add_data(raw)
+    try:
+        wanted = next(buffer)
+    except (ParserError, struct.error, KeyError, UnicodeDecodeError):
+        wanted = None
+    if wanted is None or of_headers > len(headers) + len(payload):
+        with pytest.raises(UpstreamBroken):
+            list(messages(raw))
+        return
+    (read,) = messages(raw)
+    kind = str(wanted.headers.get(":message-type", "event"))
+    assert read.kind == kind
+    assert read.name == str(wanted.headers.get(f":{kind}-type") or wanted.headers.get(":error-code") or "")
+    assert read.payload == (wanted.payload or str(wanted.headers.get(":error-message", "")).encode())
 
 
 def test_a_frame_of_an_impossible_length_is_not_waited_for() -> None:

@@ -10,9 +10,9 @@ import msgspec
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire import reading
+from antiphon.execution.wire.anthropic import fields
 from antiphon.execution.wire.anthropic.usage import UsageReader
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
@@ -42,51 +42,6 @@ STATUSES = {
 """The status of each kind of error (Anthropic's documentation, "Errors"), for those that come inside a stream without one."""
 
 
-class _Block(msgspec.Struct):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    signature: str | None = None
-    data: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class _Delta(msgspec.Struct):
-    type: str = ""
-    text: str | None = None
-    thinking: str | None = None
-    signature: str | None = None
-    partial_json: str | None = None
-    stop_reason: str | None = None
-    stop_sequence: str | None = None
-
-
-class _Message(msgspec.Struct):
-    id: str | None = None
-    model: str | None = None
-    content: list[_Block] | None = None
-    stop_reason: str | None = None
-    stop_sequence: str | None = None
-    usage: msgspec.Raw = NULL
-    error: Any = None
-
-
-class _Event(msgspec.Struct):
-    type: str = ""
-    index: int = 0
-    message: _Message | None = None
-    content_block: _Block | None = None
-    delta: _Delta | None = None
-    usage: msgspec.Raw = NULL
-    error: Any = None
-
-
-_decode_event = msgspec.json.Decoder(_Event).decode
-_decode_message = msgspec.json.Decoder(_Message).decode
-
-
 class AnswerReader:
     """Reads the events of one streamed answer."""
 
@@ -105,7 +60,7 @@ class AnswerReader:
         for event in sse.parse(raw):
             if self._ended:
                 break
-            events += self._read(reading.decode_answer(_decode_event, event.data.encode(), _WHAT))
+            events += self._read(reading.decode_answer(fields.decode_event, event.data.encode(), _WHAT))
         return events
 
     def end(self) -> list[Event]:
@@ -118,7 +73,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        message = reading.decode_answer(_decode_message, body, _WHAT)
+        message = reading.decode_answer(fields.decode_message, body, _WHAT)
         if message.error is not None:
             return [neutral.Began(), _failed(message.error), neutral.Ended()]
         if message.content is None:
@@ -126,36 +81,36 @@ class AnswerReader:
         events: list[Event] = [neutral.Began(message.id or "", message.model or "")]
         for index, block in enumerate(message.content):
             events += self._begin(index, block)
-            events += self._read(_Event("content_block_stop", index))
+            events += self._read(fields.Event("content_block_stop", index))
         self._usage.count(message.usage)
         self._reason, self._stop = message.stop_reason or "", message.stop_sequence or ""
         return [*events, *self._end()]
 
-    def _read(self, event: _Event) -> list[Event]:
+    def _read(self, event: fields.Event) -> list[Event]:
         match event:
-            case _Event(type="message_start", message=_Message() as message):
+            case fields.Event(type="message_start", message=fields.Message() as message):
                 self._usage.count(message.usage)
                 return [neutral.Began(message.id or "", message.model or "")]
-            case _Event(type="content_block_start", content_block=_Block() as block):
+            case fields.Event(type="content_block_start", content_block=fields.Block() as block):
                 return self._begin(event.index, block)
-            case _Event(type="content_block_delta", delta=_Delta() as delta):
+            case fields.Event(type="content_block_delta", delta=fields.Delta() as delta):
                 return self._add(event.index, delta)
-            case _Event(type="content_block_stop") if event.index in self._wordless:
+            case fields.Event(type="content_block_stop") if event.index in self._wordless:
                 whole = self._wordless.pop(event.index)
                 return [neutral.ToolArguments(0, self._calls[event.index], whole.decode())]
-            case _Event(type="message_delta"):
+            case fields.Event(type="message_delta"):
                 self._usage.count(event.usage)
                 if event.delta is not None:
                     self._reason = event.delta.stop_reason or self._reason
                     self._stop = event.delta.stop_sequence or self._stop
-            case _Event(type="message_stop"):
+            case fields.Event(type="message_stop"):
                 return self._end()
-            case _Event(type="error"):
+            case fields.Event(type="error"):
                 self._ended = True
                 return [_failed(event.error), neutral.Ended()]
         return []
 
-    def _begin(self, index: int, block: _Block) -> list[Event]:
+    def _begin(self, index: int, block: fields.Block) -> list[Event]:
         match block.type:
             case "text" if block.text:
                 return [neutral.TextDelta(0, block.text)]
@@ -170,15 +125,15 @@ class AnswerReader:
                 return [neutral.ToolCallBegan(0, call, block.id or "", block.name or "")]
         return []
 
-    def _add(self, index: int, delta: _Delta) -> list[Event]:
+    def _add(self, index: int, delta: fields.Delta) -> list[Event]:
         match delta:
-            case _Delta(type="text_delta", text=str() as text) if text:
+            case fields.Delta(type="text_delta", text=str() as text) if text:
                 return [neutral.TextDelta(0, text)]
-            case _Delta(type="thinking_delta", thinking=str() as text) if text:
+            case fields.Delta(type="thinking_delta", thinking=str() as text) if text:
                 return [neutral.ThinkingDelta(0, text)]
-            case _Delta(type="signature_delta", signature=str() as signature) if signature:
+            case fields.Delta(type="signature_delta", signature=str() as signature) if signature:
                 return [neutral.ThinkingSignature(0, signature)]
-            case _Delta(type="input_json_delta", partial_json=str() as text) if text and index in self._calls:
+            case fields.Delta(type="input_json_delta", partial_json=str() as text) if text and index in self._calls:
                 self._wordless.pop(index, None)
                 return [neutral.ToolArguments(0, self._calls[index], text)]
         return []

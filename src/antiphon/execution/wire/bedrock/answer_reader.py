@@ -1,6 +1,6 @@
 """An answer of Bedrock's Converse and ConverseStream, read into events that belong to no vendor.
 
-Shapes after the service model of ``bedrock-runtime``, version 2023-09-30. ``inputTokens`` there leaves out what came from the cache
+``inputTokens`` there leaves out what came from the cache
 or went into it; here all of it is part of the prompt, as everywhere else.
 """
 
@@ -12,9 +12,10 @@ from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire import reading
+from antiphon.execution.wire.bedrock import fields
 from antiphon.execution.wire.bedrock.frames import Message, messages
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.reading import NULL, UNREADABLE, Count
+from antiphon.execution.wire.reading import UNREADABLE
 from antiphon.execution.wire.said_errors import said
 
 _WHAT = "Bedrock's Converse"
@@ -40,80 +41,6 @@ _STATUSES = {
     "serviceUnavailableException": 503,
 }
 """The status of each exception, for those that come inside a stream without one."""
-
-
-class _Usage(msgspec.Struct, rename="camel"):
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cache_read_input_tokens: Count | None = None
-    cache_write_input_tokens: Count | None = None
-
-
-class _Text(msgspec.Struct):
-    text: str = ""
-    signature: str | None = None
-
-
-class _Reasoning(msgspec.Struct, rename="camel"):
-    text: str | None = None
-    signature: str | None = None
-    redacted_content: str | None = None
-    reasoning_text: _Text | None = None
-    """The three before are of a stream's pieces, this one of a whole answer."""
-
-
-class _ToolUse(msgspec.Struct, rename="camel"):
-    tool_use_id: str = ""
-    name: str = ""
-    input: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class _Cited(msgspec.Struct):
-    content: list[_Text] = []
-
-
-class _Block(msgspec.Struct, rename="camel"):
-    """A block of a whole answer, the beginning of one in a stream, or a piece of it."""
-
-    text: str | None = None
-    tool_use: _ToolUse | None = None
-    reasoning_content: _Reasoning | None = None
-    citations_content: _Cited | None = None
-
-
-class _Event(msgspec.Struct, rename="camel"):
-    content_block_index: int = 0
-    start: _Block | None = None
-    delta: _Block | None = None
-    stop_reason: str | None = None
-    usage: msgspec.Raw = NULL
-
-
-class _Exception(msgspec.Struct, rename="camel"):
-    message: str | None = None
-    original_message: str | None = None
-    original_status_code: int | None = None
-
-
-class _Message(msgspec.Struct):
-    content: list[_Block] | None = None
-
-
-class _Output(msgspec.Struct):
-    message: _Message | None = None
-
-
-class _Answer(msgspec.Struct, rename="camel"):
-    output: _Output | None = None
-    stop_reason: str | None = None
-    usage: msgspec.Raw = NULL
-
-
-_decode_event = msgspec.json.Decoder(_Event).decode
-_decode_exception = msgspec.json.Decoder(_Exception).decode
-_decode_answer = msgspec.json.Decoder(_Answer).decode
-_decode_usage = msgspec.json.Decoder(_Usage | None).decode
-_decode_text = msgspec.json.Decoder(str).decode
 
 
 class AnswerReader:
@@ -146,7 +73,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        answer = reading.decode_answer(_decode_answer, body, _WHAT)
+        answer = reading.decode_answer(fields.decode_answer, body, _WHAT)
         message = answer.output.message if answer.output is not None else None
         if message is None or message.content is None:
             raise UpstreamBroken("the model's server answered without a message")
@@ -163,7 +90,7 @@ class AnswerReader:
             return [_failed(message), neutral.Ended()]
         if message.name == "messageStart":
             return [neutral.Began()]
-        event = reading.decode_answer(_decode_event, message.payload, _WHAT)
+        event = reading.decode_answer(fields.decode_event, message.payload, _WHAT)
         index = event.content_block_index
         match message.name:
             case "contentBlockStart" if event.start is not None and event.start.tool_use is not None:
@@ -180,22 +107,22 @@ class AnswerReader:
                 self._counted = _counted(event.usage)
         return []
 
-    def _called(self, index: int, told: _ToolUse) -> Event:
+    def _called(self, index: int, told: fields.ToolUse) -> Event:
         call = self._calls[index] = len(self._calls)
         return neutral.ToolCallBegan(0, call, told.tool_use_id, told.name)
 
-    def _piece(self, index: int, delta: _Block) -> list[Event]:
+    def _piece(self, index: int, delta: fields.Block) -> list[Event]:
         if delta.text:
             return [neutral.TextDelta(0, delta.text)]
         if delta.tool_use is not None:
-            text = reading.decode_answer(_decode_text, bytes(delta.tool_use.input), _WHAT)
+            text = reading.decode_answer(fields.decode_text, bytes(delta.tool_use.input), _WHAT)
             if not text or index not in self._calls:
                 return []
             self._wordless.discard(index)
             return [neutral.ToolArguments(0, self._calls[index], text)]
         return _thought(delta.reasoning_content)
 
-    def _whole(self, index: int, block: _Block) -> list[Event]:
+    def _whole(self, index: int, block: fields.Block) -> list[Event]:
         if block.text:
             return [neutral.TextDelta(0, block.text)]
         if block.tool_use is not None:
@@ -216,7 +143,7 @@ def read_whole(body: bytes) -> list[Event]:
     return AnswerReader().read_whole(body)
 
 
-def _thought(told: _Reasoning | None) -> list[Event]:
+def _thought(told: fields.Reasoning | None) -> list[Event]:
     if told is None:
         return []
     text = told.reasoning_text.text if told.reasoning_text is not None else told.text
@@ -237,7 +164,7 @@ def _reason(told: str) -> str:
 
 def _counted(raw: msgspec.Raw) -> neutral.Counted | None:
     try:
-        usage = _decode_usage(raw)
+        usage = fields.decode_usage(raw)
     except msgspec.ValidationError:
         return None  # what is no count is not told on
     if usage is None:
@@ -250,7 +177,7 @@ def _counted(raw: msgspec.Raw) -> neutral.Counted | None:
 def _failed(message: Message) -> neutral.Failed:
     status = _STATUSES.get(message.name, 500)
     try:
-        told = _decode_exception(message.payload)
+        told = fields.decode_exception(message.payload)
     except UNREADABLE:
         return said({"code": message.name, "message": message.payload.decode("utf-8", "replace")}, status)
     original = told.original_status_code

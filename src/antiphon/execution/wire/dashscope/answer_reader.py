@@ -6,7 +6,6 @@ it. Errors are ``{"code", "message", "request_id"}`` in an event named ``error``
 """
 
 import re
-from typing import Any
 
 import msgspec
 
@@ -15,48 +14,14 @@ from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.dashscope import fields
 from antiphon.execution.wire.dashscope.errors import failed
-from antiphon.execution.wire.openai.choice_reader import ChoicePiece, ChoiceReader, Said
-from antiphon.execution.wire.reading import NULL, Count
+from antiphon.execution.wire.openai.answer_fields import ChoicePiece, Said
+from antiphon.execution.wire.openai.choice_reader import ChoiceReader
 from antiphon.transport import sse
 
 _WHAT = "DashScope"
 _STATUS = re.compile(rb"(?m)^:HTTP_STATUS/(\d{3})\b")
-
-
-class _PromptDetails(msgspec.Struct):
-    cached_tokens: Count | None = None
-    cache_creation_input_tokens: Count | None = None
-
-
-class _OutputDetails(msgspec.Struct):
-    reasoning_tokens: Count | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    total_tokens: Count | None = None
-    prompt_tokens_details: _PromptDetails | None = None
-    output_tokens_details: _OutputDetails | None = None
-
-
-class _Output(msgspec.Struct):
-    choices: list[ChoicePiece] | None = None
-    text: str | None = None
-    finish_reason: str | None = None
-
-
-class _Answer(msgspec.Struct):
-    output: _Output | None = None
-    usage: msgspec.Raw = NULL
-    request_id: str | None = None
-    code: Any = None
-    message: Any = None
-
-
-_decode = msgspec.json.Decoder(_Answer).decode
-_decode_usage = msgspec.json.Decoder(_Usage | None).decode
 
 
 class AnswerReader:
@@ -66,7 +31,7 @@ class AnswerReader:
         self._began = False
         self._ended = False
         self._choices: dict[int, ChoiceReader] = {}
-        self._counted: neutral.Counted | None = None
+        self._usage: fields.Usage | None = None
 
     def feed(self, raw: bytes) -> list[Event]:
         """What whole server-sent events tell. Raises UpstreamBroken where they are not the JSON of an answer."""
@@ -74,7 +39,7 @@ class AnswerReader:
         for event in sse.parse(raw):
             if self._ended:
                 break
-            answer = reading.decode_answer(_decode, event.data.encode(), _WHAT)
+            answer = reading.decode_answer(fields.decode_answer, event.data.encode(), _WHAT)
             if event.event == "error" or (answer.code and answer.output is None):
                 events += self._fail(answer, _status_in(raw))
             else:
@@ -91,7 +56,7 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        answer = reading.decode_answer(_decode, body, _WHAT)
+        answer = reading.decode_answer(fields.decode_answer, body, _WHAT)
         if answer.code and answer.output is None:
             return self._fail(answer, None)
         events = self._read(answer)
@@ -99,7 +64,7 @@ class AnswerReader:
             raise UpstreamBroken("the model's server answered without a choice")
         return [*events, *self._end()]
 
-    def _read(self, answer: _Answer) -> list[Event]:
+    def _read(self, answer: fields.Answer) -> list[Event]:
         events: list[Event] = []
         if not self._began:
             self._began = True
@@ -110,10 +75,10 @@ class AnswerReader:
             if read is None:
                 read = self._choices[index] = ChoiceReader(index)
             events += read.take(choice)
-        self._counted = _counted(answer.usage) or self._counted
+        self._usage = _usage_in(answer.usage) or self._usage
         return events
 
-    def _fail(self, answer: _Answer, status: int | None) -> list[Event]:
+    def _fail(self, answer: fields.Answer, status: int | None) -> list[Event]:
         self._ended = True
         began = [] if self._began else [neutral.Began(answer.request_id or "")]
         return [*began, failed(answer.code, answer.message, status), neutral.Ended()]
@@ -121,7 +86,7 @@ class AnswerReader:
     def _end(self) -> list[Event]:
         self._ended = True
         events = [event for choice in self._choices.values() for event in choice.end()]
-        return [*events, *([self._counted] if self._counted is not None else []), neutral.Ended()]
+        return [*events, *([_counted(self._usage)] if self._usage is not None else []), neutral.Ended()]
 
 
 def read_whole(body: bytes) -> list[Event]:
@@ -129,7 +94,7 @@ def read_whole(body: bytes) -> list[Event]:
     return AnswerReader().read_whole(body)
 
 
-def _choices(output: _Output | None) -> list[ChoicePiece]:
+def _choices(output: fields.Output | None) -> list[ChoicePiece]:
     """The choices; models that know no messages give a text alone."""
     if output is None:
         return []
@@ -138,15 +103,16 @@ def _choices(output: _Output | None) -> list[ChoicePiece]:
     return output.choices or []
 
 
-def _counted(raw: msgspec.Raw) -> neutral.Counted | None:
+def _usage_in(raw: msgspec.Raw) -> fields.Usage | None:
     try:
-        usage = _decode_usage(raw)
+        return fields.decode_usage(raw)
     except msgspec.ValidationError:
         return None  # what is no count is not told on
-    if usage is None:
-        return None
+
+
+def _counted(usage: fields.Usage) -> neutral.Counted:
     prompt, completion = usage.input_tokens or 0, usage.output_tokens or 0
-    details, thought = usage.prompt_tokens_details or _PromptDetails(), usage.output_tokens_details or _OutputDetails()
+    details, thought = usage.prompt_tokens_details or fields.PromptDetails(), usage.output_tokens_details or fields.OutputDetails()
     total = usage.total_tokens or prompt + completion
     counts = Usage(prompt, completion, total, details.cached_tokens or 0, thought.reasoning_tokens or 0)
     return neutral.Counted(counts, details.cache_creation_input_tokens or 0)

@@ -1,6 +1,6 @@
 """An answer of Gemini's ``generateContent`` or ``streamGenerateContent``, read into events that belong to no vendor.
 
-Shapes after Google's API reference, "Generating content" (v1beta), and its Python SDK. Each chunk of a stream is an answer of its
+Each chunk of a stream is an answer of its
 own, whose counts are of all so far; nothing marks the last one but its reasons for the end. Mended here: calls of tools without an
 id, or with one that came before, and counts that hold the thoughts already.
 
@@ -8,54 +8,21 @@ id, or with one that came before, and counts that hold the thoughts already.
 they are part of the completion and of the prompt, as everywhere else.
 """
 
-from typing import Any
-
 import msgspec
+from msgspec.structs import astuple
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.gemini.candidate_reader import Candidate, CandidateReader
-from antiphon.execution.wire.reading import NULL, Count
+from antiphon.execution.wire.gemini import fields
+from antiphon.execution.wire.gemini.candidate_reader import CandidateReader
+from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
 _WHAT = "Gemini's generateContent"
-
-
-class _Feedback(msgspec.Struct, rename="camel"):
-    block_reason: str | None = None
-
-
-class _OfModality(msgspec.Struct, rename="camel"):
-    modality: str | None = None
-    token_count: Count | None = None
-
-
-class _Usage(msgspec.Struct, rename="camel"):
-    prompt_token_count: Count | None = None
-    cached_content_token_count: Count | None = None
-    candidates_token_count: Count | None = None
-    thoughts_token_count: Count | None = None
-    tool_use_prompt_token_count: Count | None = None
-    total_token_count: Count | None = None
-    prompt_tokens_details: list[_OfModality] | None = None
-    candidates_tokens_details: list[_OfModality] | None = None
-
-
-class _Answer(msgspec.Struct, rename="camel"):
-    candidates: list[Candidate] | None = None
-    prompt_feedback: _Feedback | None = None
-    usage_metadata: msgspec.Raw = NULL
-    response_id: str | None = None
-    model_version: str | None = None
-    error: Any = None
-
-
-_decode = msgspec.json.Decoder(_Answer).decode
-_decode_usage = msgspec.json.Decoder(_Usage | None).decode
 
 
 class AnswerReader:
@@ -66,7 +33,7 @@ class AnswerReader:
         self._ended = False
         self._blocked = False
         self._candidates: dict[int, CandidateReader] = {}
-        self._usage: _Usage | None = None
+        self._usage: fields.Usage | None = None
 
     def feed(self, raw: bytes) -> list[Event]:
         """What whole server-sent events tell. Raises UpstreamBroken where they are not the JSON of an answer."""
@@ -74,7 +41,7 @@ class AnswerReader:
         for event in sse.parse(raw):
             if self._ended:
                 break
-            events += self._read(reading.decode_answer(_decode, event.data.encode(), _WHAT))
+            events += self._read(reading.decode_answer(fields.decode_answer, event.data.encode(), _WHAT))
         return events
 
     def end(self) -> list[Event]:
@@ -87,12 +54,12 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        events = self._read(reading.decode_answer(_decode, body, _WHAT))
+        events = self._read(reading.decode_answer(fields.decode_answer, body, _WHAT))
         if not self._ended and not self._candidates and not self._blocked:
             raise UpstreamBroken("the model's server answered without a candidate")
         return [*events, *(() if self._ended else self._end())]
 
-    def _read(self, answer: _Answer) -> list[Event]:
+    def _read(self, answer: fields.Answer) -> list[Event]:
         if answer.error is not None:
             self._ended = True
             return [said(answer.error, 502), neutral.Ended()]
@@ -116,14 +83,14 @@ class AnswerReader:
 
     def _count(self, raw: msgspec.Raw) -> None:
         """Keep what was counted last of each; all counts are of the answer so far."""
+        if raw == NULL:
+            return
         try:
-            usage = _decode_usage(raw)
+            usage = fields.decode_usage(raw)
         except msgspec.ValidationError:
             return  # what is no count is not told on
-        if usage is None:
-            return
-        told = {name: value for name in usage.__struct_fields__ if (value := getattr(usage, name)) is not None}
-        self._usage = msgspec.structs.replace(self._usage or _Usage(), **told)
+        if usage is not None:
+            self._usage = usage if self._usage is None else _merged(self._usage, usage)
 
     def _end(self) -> list[Event]:
         self._ended = True
@@ -139,7 +106,12 @@ def read_whole(body: bytes) -> list[Event]:
     return AnswerReader().read_whole(body)
 
 
-def _counted(usage: _Usage | None) -> list[neutral.Counted]:
+def _merged(before: fields.Usage, last: fields.Usage) -> fields.Usage:
+    counts = zip(astuple(before), astuple(last), strict=True)
+    return fields.Usage(*(old if new is None else new for old, new in counts))
+
+
+def _counted(usage: fields.Usage | None) -> list[neutral.Counted]:
     if usage is None:
         return []
     prompt = (usage.prompt_token_count or 0) + (usage.tool_use_prompt_token_count or 0)
@@ -150,5 +122,5 @@ def _counted(usage: _Usage | None) -> list[neutral.Counted]:
     return [neutral.Counted(counts, 0, _sound(usage.prompt_tokens_details), _sound(usage.candidates_tokens_details))]
 
 
-def _sound(details: list[_OfModality] | None) -> int:
+def _sound(details: list[fields.OfModality] | None) -> int:
     return sum(one.token_count or 0 for one in details or () if one.modality == "AUDIO")

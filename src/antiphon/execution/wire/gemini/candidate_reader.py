@@ -8,6 +8,7 @@ import msgspec
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.gemini import fields
 from antiphon.execution.wire.gemini.names import DIALECT
 from antiphon.execution.wire.reading import NULL, encode
 from antiphon.execution.wire.signatures import marked
@@ -35,68 +36,6 @@ _NOT_TEXT: Final = {
 """What a part may hold that no answer of a chat can."""
 
 
-class _Call(msgspec.Struct):
-    id: str | None = None
-    name: str | None = None
-    args: msgspec.Raw = NULL
-
-
-class _Part(msgspec.Struct, rename="camel"):
-    text: str | None = None
-    thought: bool | None = None
-    thought_signature: str | None = None
-    function_call: _Call | None = None
-    inline_data: Any = None
-    file_data: Any = None
-    executable_code: Any = None
-    code_execution_result: Any = None
-
-
-class _Content(msgspec.Struct):
-    parts: list[_Part] | None = None
-
-
-class _Token(msgspec.Struct, rename="camel"):
-    token: str = ""
-    log_probability: float = 0.0
-
-
-class _TopTokens(msgspec.Struct):
-    candidates: list[_Token] | None = None
-
-
-class _LogProbs(msgspec.Struct, rename="camel"):
-    chosen_candidates: list[_Token] | None = None
-    top_candidates: list[_TopTokens] | None = None
-
-
-class _Source(msgspec.Struct, rename="camel"):
-    uri: str | None = None
-    title: str | None = None
-    start_index: int | None = None
-    end_index: int | None = None
-
-
-class _Citations(msgspec.Struct, rename="camel"):
-    citation_sources: list[_Source] | None = None
-    citations: list[_Source] | None = None
-    """Vertex AI's name for them."""
-
-
-class Candidate(msgspec.Struct, rename="camel"):
-    """One of the alternatives of an answer, or what a chunk adds to it."""
-
-    index: int | None = None
-    content: _Content | None = None
-    finish_reason: str | None = None
-    finish_message: str | None = None
-    logprobs_result: _LogProbs | None = None
-    citation_metadata: msgspec.Raw = NULL
-
-
-_decode_citations = msgspec.json.Decoder(_Citations | None).decode
-
-
 class CandidateReader:
     """Reads one candidate, chunk by chunk."""
 
@@ -112,7 +51,7 @@ class CandidateReader:
         self._sources: dict[tuple[str, int, int], str] = {}
         """Titles of what is cited, by address and place."""
 
-    def take(self, candidate: Candidate) -> list[Event]:
+    def take(self, candidate: fields.Candidate) -> list[Event]:
         """What a chunk tells of it. Raises UpstreamBroken for a call of a tool that is none."""
         events: list[Event] = []
         parts = candidate.content.parts if candidate.content is not None else None
@@ -138,7 +77,7 @@ class CandidateReader:
         reason = self._reason or usual
         return [*self._cited(), neutral.Finished(self._index, "tool_calls" if reason == "stop" and self._calls else reason)]
 
-    def _part(self, part: _Part) -> list[Event]:
+    def _part(self, part: fields.Part) -> list[Event]:
         if part.function_call is not None:
             return self._call(part.function_call, part.thought_signature or "")
         for field, name in _NOT_TEXT.items():
@@ -156,7 +95,7 @@ class CandidateReader:
             events.append(neutral.ThinkingSignature(self._index, marked(part.thought_signature, DIALECT)))
         return events
 
-    def _call(self, call: _Call, signature: str) -> list[Event]:
+    def _call(self, call: fields.Call, signature: str) -> list[Event]:
         arguments = bytes(call.args).decode() if call.args != NULL else "{}"
         if not call.name or not is_object(arguments):
             raise UpstreamBroken("the model's server sent a function call without a name, or with arguments that are no object")
@@ -168,7 +107,7 @@ class CandidateReader:
 
     def _cite(self, raw: msgspec.Raw) -> None:
         try:
-            told = _decode_citations(raw)
+            told = fields.decode_citations(raw)
         except msgspec.ValidationError:
             return  # a hint where words come from; without it the answer is as good
         sources = (told.citation_sources or told.citations) if told is not None else None
@@ -190,7 +129,7 @@ def _characters(text: bytes, length: int) -> int:
     return len(text[: max(0, length)].decode("utf-8", "ignore"))
 
 
-def _logprobs(index: int, told: _LogProbs) -> list[Event]:
+def _logprobs(index: int, told: fields.LogProbs) -> list[Event]:
     """Log-probabilities in OpenAI's shape."""
     tops = [top.candidates or [] for top in told.top_candidates or ()]
     content = [
@@ -200,5 +139,5 @@ def _logprobs(index: int, told: _LogProbs) -> list[Event]:
     return [neutral.LogProbs(index, msgspec.Raw(encode({"content": content, "refusal": None})))] if content else []
 
 
-def _token(token: _Token) -> dict[str, Any]:
+def _token(token: fields.Token) -> dict[str, Any]:
     return {"token": token.token, "logprob": token.log_probability, "bytes": list(token.token.encode())}

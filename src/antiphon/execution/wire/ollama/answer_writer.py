@@ -25,22 +25,20 @@ from antiphon.transport import lines
 _REASONS = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
 """All others are ``stop``, also where tools were called."""
 
-Said = Callable[..., dict[str, Any]]
+Said = Callable[[str, dict[str, Any]], dict[str, Any]]
 """What the model says, in the fields of an endpoint: of a text, and of ``thinking`` and ``tool_calls`` where there are any."""
 
 
-def _chat(text: str, **more: Any) -> dict[str, Any]:
+def _chat(text: str, more: dict[str, Any]) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": text, **more}}
 
 
-def _generated(text: str, **more: Any) -> dict[str, Any]:
+def _generated(text: str, more: dict[str, Any]) -> dict[str, Any]:
     return {"response": text, **more}
 
 
 class AnswerWriter:
     """Writes one streamed answer of ``/api/chat``."""
-
-    _said: Said = staticmethod(_chat)
 
     def __init__(self, request: ChatRequest, request_id: str) -> None:
         self._model = request.model
@@ -109,7 +107,10 @@ class AnswerWriter:
         return told
 
     def _line(self, text: str, **more: Any) -> dict[str, Any]:
-        return {**self._head, **self._said(text, **more), "done": False}
+        return {**self._head, **self._said(text, more), "done": False}
+
+    def _said(self, text: str, more: dict[str, Any]) -> dict[str, Any]:
+        return _chat(text, more)
 
     def _last(self) -> dict[str, Any]:
         duration = int((time.monotonic() - self._began) * 1e9)
@@ -120,7 +121,8 @@ class AnswerWriter:
 class GeneratedWriter(AnswerWriter):
     """Writes one streamed answer of ``/api/generate``."""
 
-    _said: Said = staticmethod(_generated)
+    def _said(self, text: str, more: dict[str, Any]) -> dict[str, Any]:
+        return _generated(text, more)
 
 
 def write_whole(events: Iterable[Event], request: ChatRequest, request_id: str) -> tuple[int, bytes]:
@@ -148,7 +150,7 @@ def _whole(said: Said, events: Iterable[Event], request: ChatRequest, request_id
         **_head(request.model, answer.began.created),
         **said(
             "".join(part.text for part in choice.parts if isinstance(part, chat.Text | chat.Refusal)),
-            **{name: value for name, value in more.items() if value},
+            {name: value for name, value in more.items() if value},
         ),
         **_end(choice.finish),
         **_counts(answer.counted),

@@ -4,40 +4,19 @@ Its imitators differ, and what they leave out or do twice is mended here: usage 
 reason for the end. ``choice_reader`` tells what is mended inside of a choice.
 """
 
-from typing import Any
-
 import msgspec
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
-from antiphon.execution.wire.openai import passthrough
-from antiphon.execution.wire.openai.choice_reader import ChoicePiece, ChoiceReader
-from antiphon.execution.wire.openai.fields import UsageFields
+from antiphon.execution.wire.openai import answer_fields, passthrough
+from antiphon.execution.wire.openai.choice_reader import ChoiceReader
 from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
 _WHAT = "OpenAI's chat endpoint"
-
-
-class _Groq(msgspec.Struct):
-    usage: msgspec.Raw = NULL
-
-
-class _Answer(msgspec.Struct):
-    id: str | None = None
-    model: str | None = None
-    created: Any = None
-    choices: list[ChoicePiece] | None = None
-    usage: msgspec.Raw = NULL
-    x_groq: _Groq | None = None
-    error: Any = None
-
-
-_decode = msgspec.json.Decoder(_Answer).decode
-_decode_usage = msgspec.json.Decoder(UsageFields | None).decode
 
 
 class AnswerReader:
@@ -58,7 +37,7 @@ class AnswerReader:
             if event.data.strip() == "[DONE]":
                 events += self._end()
             else:
-                events += self._read(reading.decode_answer(_decode, event.data.encode(), _WHAT))
+                events += self._read(reading.decode_answer(answer_fields.decode_answer, event.data.encode(), _WHAT))
         return events
 
     def end(self) -> list[Event]:
@@ -71,12 +50,12 @@ class AnswerReader:
 
     def read_whole(self, body: bytes) -> list[Event]:
         """The events of an answer that was not streamed. Raises UpstreamBroken where it is none."""
-        answer = reading.decode_answer(_decode, body, _WHAT)
+        answer = reading.decode_answer(answer_fields.decode_answer, body, _WHAT)
         if answer.error is None and not answer.choices:
             raise UpstreamBroken("the model's server answered without a choice")
         return [*self._read(answer), *(() if self._ended else self._end())]
 
-    def _read(self, answer: _Answer) -> list[Event]:
+    def _read(self, answer: answer_fields.Answer) -> list[Event]:
         events: list[Event] = []
         if answer.error is not None:
             self._ended = True
@@ -100,7 +79,7 @@ class AnswerReader:
         if raw == NULL:
             return
         try:
-            fields = _decode_usage(raw)
+            fields = answer_fields.decode_usage(raw)
         except msgspec.ValidationError:
             return  # what is no count is not told on
         usage = passthrough.usage_from(fields)

@@ -25,13 +25,6 @@ _REASONS = {"length": "length", "tool_calls": "tool_calls", "content_filter": "c
 """All others are ``stop``."""
 
 
-class _Failure(msgspec.Struct):
-    message: str
-    type: str
-    param: str | None
-    code: str | None
-
-
 class AnswerWriter:
     """Writes one streamed answer. ``model`` is the caller's name for it; ``request_id`` serves where the server told no id."""
 
@@ -211,5 +204,4 @@ def render_error(error: AntiphonError, request_id: str) -> tuple[int, bytes]:
         return openai_errors.render(error, request_id)
     failed = of_refused(error)
     status = 503 if failed.status == 529 else failed.status
-    told = _Failure(failed.message, openai_errors.type_of(status), None, failed.code or None)
-    return status, reading.encode({"error": told, "request_id": request_id})
+    return status, openai_errors.body(status, failed.message, request_id, code=failed.code or None)

@@ -7,12 +7,11 @@ for the end yet; an end that is none, because the server gave up.
 
 from typing import Any
 
-import msgspec
-
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
 from antiphon.execution.wire import reading
 from antiphon.execution.wire.chat_answer import Event
+from antiphon.execution.wire.openai.answer_fields import ChoicePiece, Said
 from antiphon.execution.wire.openai.call_counter import CallCounter, CallFunction, CallPiece
 from antiphon.execution.wire.reading import NULL
 
@@ -28,37 +27,6 @@ _REASONS = {
 """OpenAI's, Mistral's and Zhipu's; all others are ``stop``."""
 _FAILURES = frozenset({"error", "insufficient_system_resource", "network_error"})
 """Reasons that say that the answer is not complete: Mistral's, DeepSeek's, Zhipu's."""
-
-
-class _Thought(msgspec.Struct):
-    thinking: str | None = None
-    signature: str | None = None
-    data: str | None = None
-
-
-class Said(msgspec.Struct):
-    """What a choice or a piece of it says."""
-
-    content: Any = None
-    refusal: str | None = None
-    reasoning_content: Any = None
-    reasoning: Any = None
-    thinking_blocks: list[_Thought] | None = None
-    tool_calls: list[CallPiece] | None = None
-    function_call: CallFunction | None = None
-
-
-class ChoicePiece(msgspec.Struct):
-    """A whole choice, or a piece of a streamed one."""
-
-    index: int | None = None
-    delta: Said | None = None
-    message: Said | None = None
-    finish_reason: str | None = None
-    stop_reason: Any = None
-    logprobs: msgspec.Raw = NULL
-    usage: msgspec.Raw = NULL
-    """Where Moonshot tells what was used by a stream."""
 
 
 class ChoiceReader:

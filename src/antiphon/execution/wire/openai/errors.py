@@ -35,4 +35,11 @@ def type_of(status: int) -> str:
 def render(error: AntiphonError, request_id: str) -> tuple[int, bytes]:
     """HTTP status and JSON body: ``{"error": {"message", "type", "param", "code", "remedy"}, "request_id"}``."""
     status = status_of(error)
-    return status, _encode(_Body(_Error(str(error), type_of(status), error.param, error.code, error.remedy), request_id))
+    return status, body(status, str(error), request_id, param=error.param, code=error.code, remedy=error.remedy)
+
+
+def body(
+    status: int, message: str, request_id: str, *, param: str | None = None, code: str | None = None, remedy: str = ""
+) -> bytes:
+    """JSON body of what is told under a status."""
+    return _encode(_Body(_Error(message, type_of(status), param, code, remedy), request_id))

@@ -78,7 +78,7 @@ class AnswerWriter:
         self._began = True
         self._response.created = event.created or self._response.created
         response = self._response.at_first()
-        return [self._event("response.created", response=response), self._event("response.in_progress", response=response)]
+        return [self._event(name, {"response": response}) for name in ("response.created", "response.in_progress")]
 
     # -- what is said
 
@@ -93,10 +93,12 @@ class AnswerWriter:
         part = message.parts[-1]
         part.texts.append(text)
         if kind == "refusal":
-            return [*pieces, self._of_part("response.refusal.delta", message, delta=text)]
+            pieces.append(self._of_part("response.refusal.delta", message, delta=text))
+            return pieces
         self._said += len(text)
         part.tokens += tokens
-        return [*pieces, self._of_part("response.output_text.delta", message, delta=text, logprobs=tokens)]
+        pieces.append(self._of_part("response.output_text.delta", message, delta=text, logprobs=tokens))
+        return pieces
 
     def _message(self) -> tuple["_Message", list[bytes]]:
         """The message that is open, and what opens one where none is."""
@@ -143,7 +145,8 @@ class AnswerWriter:
         return [done, self._of_part("response.content_part.done", message, part=part.whole())]
 
     def _of_part(self, name: str, message: "_Message", **told: Any) -> bytes:
-        return self._of_item(name, message, content_index=len(message.parts) - 1, **told)
+        place = {"item_id": message.id, "output_index": message.index, "content_index": len(message.parts) - 1}
+        return self._event(name, {**place, **told})
 
     # -- what is thought
 
@@ -217,8 +220,8 @@ class AnswerWriter:
             if other.open and not (isinstance(other, _Call) and not other.arguments.whole):
                 pieces += self._close(other, "completed")
         self._items.append(item)
-        added = self._event("response.output_item.added", output_index=item.index, item=item.whole("in_progress"))
-        return [*pieces, added]
+        added = {"output_index": item.index, "item": item.whole("in_progress")}
+        return [*pieces, self._event("response.output_item.added", added)]
 
     def _close(self, item: "_Message | _Thought | _Call", status: str) -> list[bytes]:
         pieces: list[bytes] = []
@@ -233,7 +236,8 @@ class AnswerWriter:
                 pieces.append(self._of_item("response.function_call_arguments.done", item, arguments=item.arguments.text))
         item.open = False
         item.status = status
-        return [*pieces, self._event("response.output_item.done", output_index=item.index, item=item.whole(status))]
+        done = {"output_index": item.index, "item": item.whole(status)}
+        return [*pieces, self._event("response.output_item.done", done)]
 
     def _end(self) -> list[bytes]:
         pieces = self._begin(neutral.Began())
@@ -243,12 +247,12 @@ class AnswerWriter:
                 pieces += self._close(item, "incomplete" if reason else "completed")
         items = [item.whole(item.status) for item in self._items]
         response = self._response.at_last(items, self._finish, self._counted)
-        return [*pieces, self._event(f"response.{response['status']}", response=response)]
+        return [*pieces, self._event(f"response.{response['status']}", {"response": response})]
 
     def _of_item(self, name: str, item: "_Message | _Thought | _Call", **told: Any) -> bytes:
-        return self._event(name, item_id=item.id, output_index=item.index, **told)
+        return self._event(name, {"item_id": item.id, "output_index": item.index, **told})
 
-    def _event(self, name: str, **told: Any) -> bytes:
+    def _event(self, name: str, told: Json) -> bytes:
         self._number += 1
         data = reading.encode({"type": name, "sequence_number": self._number, **told})
         return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
