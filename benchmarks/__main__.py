@@ -8,6 +8,7 @@ from benchmarks.gateway import workers
 from benchmarks.reality import __main__ as reality
 from benchmarks.reality import calibrate
 from benchmarks.scheduler import __main__ as scheduler
+from benchmarks.scheduler import trips
 from benchmarks.scheduler.drills import __main__ as drills
 
 BENCHMARKS = {
@@ -19,6 +20,7 @@ BENCHMARKS = {
     "ledger": ledger.main,
     "snapshot": snapshot.main,
     "scheduler": scheduler.main,
+    "trips": trips.main,
     "drills": drills.main,
     "calibrate": calibrate.main,
     "reality": reality.main,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from antiphon.bootstrap.cycles import collect_seldom
 from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Model
 from antiphon.core.types import Call, Frame, Headers, Usage
@@ -44,6 +45,7 @@ class Added(msgspec.Struct, frozen=True):
 
 def pairs(fake: FakeModel, model: Model, call: Call, repeats: int) -> Iterator[tuple[float, float]]:
     """Microseconds of a call of the bare fake and through the model that asks it, ``repeats`` times, behind one that warms up."""
+    collect_seldom()
     _batch(fake, fake, call), _batch(model, fake, call)
     for _ in range(repeats):
         yield _batch(fake, fake, call), _batch(model, fake, call)

@@ -61,7 +61,7 @@ class Peer(msgspec.Struct, frozen=True):
         return next((str(path.absolute()) for path in candidates if path.is_file()), "")
 
 
-def antiphon(_: str, site: Site, workers: int = 1) -> Launch:
+def antiphon(_: str, site: Site, workers: int = 1, more: str = "") -> Launch:
     """Antiphon as its users start it: supervisor, control plane, workers; it checks keys and logs calls."""
     config = site.write(
         "antiphon.yaml",
@@ -79,10 +79,14 @@ providers:
     models: [{MODEL}]
 data_dir: {site.folder}/data
 cache_dir: {site.folder}/cache
-""",
+{more}""",
     )
     secrets = {"BENCHMARK_KEY": KEY, "BENCHMARK_UPSTREAM_KEY": "sk-upstream"}
     return Launch((sys.executable, "-m", "antiphon", "serve", "--config", config), secrets)
+
+
+def _routed(_: str, site: Site) -> Launch:
+    return antiphon(_, site, more=f"routes: [{{name: {MODEL}}}]\n")
 
 
 def _nginx(program: str, site: Site) -> Launch:
@@ -203,7 +207,10 @@ def _portkey(program: str, site: Site) -> Launch:
 
 OURS = Peer("antiphon", "", antiphon)
 
+ROUTED = Peer("routed", sys.executable, _routed)
+"""Antiphon with a scheduler in front of the model."""
 PEERS = (
+    ROUTED,
     Peer("nginx", "nginx", _nginx),
     Peer("envoy", "envoy", _envoy),
     Peer("vllm-router", "vllm-router", _vllm_router),

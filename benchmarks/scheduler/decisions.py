@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
+from antiphon.bootstrap.cycles import collect_seldom
 from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Decision, Dispatch, Job
 from antiphon.scheduling.scheduler import Scheduler
@@ -78,6 +79,7 @@ class Bench:
 
 def measure(policy: str, calls: int, queued: int = QUEUED) -> float:
     """Print microseconds for each kind of event, and give back the mean of all."""
+    collect_seldom()
     bench = Bench(policy, queued)
     bench.run(calls // 4)
     bench.forget()

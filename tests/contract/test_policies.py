@@ -189,8 +189,9 @@ def test_one_that_misbehaves_has_no_say_and_stops_nothing(monkeypatch, answer, f
     chosen, reasons = choice.pick(job(), replicas, situation(of))
     assert chosen.index == 1
     assert dict(reasons.scores)["bad"] == 0
-    assert [index for index, _ in reasons.candidates] == [replica.index for replica in replicas]
-    assert max(reasons.candidates, key=lambda each: each[1])[0] == 1
+    totals = dict(zip(reasons.candidates, reasons.totals, strict=True))
+    assert list(totals) == [replica.index for replica in replicas]
+    assert max(totals, key=lambda index: totals[index]) == 1
     conduct = choice.conduct["bad"]
     assert conduct.calls == 1
     assert conduct.spent == 2, "one tick for each of the two questions"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from antiphon.bootstrap.cycles import collect_seldom
 from antiphon.bootstrap.process import Child, run, socket_path
 from antiphon.bootstrap.shared_state import SCHEDULES_PATH, SHARED_SOCKET
 from antiphon.core.clock import SystemClock
@@ -34,6 +35,7 @@ async def main(child: Child) -> None:
     try:
         await coordinator.listen(unix_listener(socket_path(spec.run_dir, SHARED_SOCKET)))
         await server.listen(unix_listener(socket_path(spec.run_dir, spec.name)))
+        collect_seldom()
         child.ready()
         await child.stopping.wait()
         with contextlib.suppress(TimeoutError):

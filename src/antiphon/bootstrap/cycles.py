@@ -12,10 +12,19 @@ from antiphon.transport.deadlines import DeadlineWheel, Timed
 GROWTH: Final = 256 << 20
 """Bytes by which a process may grow between two looks. A look takes milliseconds, in which no call is served."""
 
+THRESHOLD: Final = 50_000
+"""Allocations between two looks of Python itself: calls leave no cycles, and a look costs more the more there is to look at."""
+
 PERIOD: Final = 1.0
 """Seconds between two readings of the memory."""
 
 _STATM: Final = Path("/proc/self/statm")
+
+
+def collect_seldom() -> None:
+    """Leave what is there now out of all looks, and look seldom."""
+    gc.freeze()
+    gc.set_threshold(THRESHOLD)
 
 
 def resident() -> int:

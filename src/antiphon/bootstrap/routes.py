@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from antiphon.config import ProviderSettings, RouteSettings, Settings, TierSettings
-from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Model
 from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks

@@ -1,7 +1,6 @@
 """Starts a data-plane worker: ``python -m antiphon.bootstrap.worker``, by the supervisor."""
 
 import asyncio
-import gc
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from antiphon.bootstrap.cycles import CycleWatch
+from antiphon.bootstrap.cycles import CycleWatch, collect_seldom
 from antiphon.bootstrap.data_plane import DataPlane
 from antiphon.bootstrap.kept_responses import KeptResponses
 from antiphon.bootstrap.process import Child, Update, run, socket_path
@@ -38,9 +37,6 @@ from antiphon.transport.tls import load_certificate
 EVENT_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=5.0, idle=5.0)
 """Patience with the control plane, s; what it does not take meanwhile goes to the disk."""
 
-GC_THRESHOLD = 50_000
-"""Allocations between looks of the cycle collector: calls leave no cycles, and a look costs more the more connections there are."""
-
 RETIRING = 0.1
 """Seconds between two looks whether the last call has ended that began with settings of before."""
 
@@ -52,8 +48,7 @@ async def main(child: Child) -> None:
     spec = child.spec
     worker = Worker(spec.snapshot or Snapshot.of(spec.settings, spec.epoch), spec.run_dir)
     await worker.listen(child.spec.name, child.spec.listen_fds)
-    gc.freeze()
-    gc.set_threshold(GC_THRESHOLD)
+    collect_seldom()
     worker.watch_cycles()
     child.ready(worker.take, worker.hold)
     await child.stopping.wait()

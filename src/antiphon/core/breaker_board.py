@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from antiphon.core.breaker import BreakerPolicy, BreakerState, BreakerView
+from antiphon.core.breaker_policy import BreakerPolicy, BreakerState, BreakerView
 
 TOLD_WITHIN: Final = 0.05
 """Seconds after which a success has been told to whoever keeps the board."""

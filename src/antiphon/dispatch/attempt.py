@@ -1,12 +1,12 @@
 """One model that is asked on behalf of a call, and what it has said so far."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from antiphon.core.errors import AntiphonError
 from antiphon.core.ports import Handle, Model, Sink
 from antiphon.core.types import Call, Frame, Headers, Usage
 
-MAX_HELD = 65536
+MAX_HELD: Final = 65536
 """Bytes without content that are held back before they are passed on all the same."""
 
 

@@ -1,13 +1,14 @@
 """Asks several models in turn until one begins to answer."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from antiphon.core.errors import AntiphonError, CapacityError, UpstreamError, UpstreamRefused
 from antiphon.core.ports import Handle, Model, Sink
 from antiphon.core.types import Call, Usage
 from antiphon.dispatch.attempt import Attempt
 
-_WORTH_ANOTHER = frozenset((401, 402, 403, 404, 408, 425, 429))
+_WORTH_ANOTHER: Final = frozenset((401, 402, 403, 404, 408, 425, 429))
 """Statuses below 500 that say something of the server, not of the call."""
 
 

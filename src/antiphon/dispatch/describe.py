@@ -3,22 +3,23 @@
 import zlib
 from collections.abc import Mapping
 from math import inf
+from typing import Final
 
 from antiphon.core.types import Call
 from antiphon.dispatch.promise import Promise
 from antiphon.execution.executor.template import TEXTUAL
 from antiphon.scheduling.job import TIERS, Job
 
-BYTES_PER_TOKEN = 4
+BYTES_PER_TOKEN: Final = 4
 """Of a request's body, roughly: what a prompt is taken to have before a model has counted it."""
-BLOCK_TOKENS = 512
+BLOCK_TOKENS: Final = 512
 """Tokens of a prefix block, by the same measure."""
-BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN
-MAX_BLOCKS = 512
+BLOCK_BYTES: Final = BLOCK_TOKENS * BYTES_PER_TOKEN
+MAX_BLOCKS: Final = 512
 """Blocks of one prompt that are looked at."""
-MAX_OUTPUT = 16_384
+MAX_OUTPUT: Final = 16_384
 """Tokens that the answer of a call that names no bound may have."""
-_TURNS = (b'"messages"', b'"input"', b'"contents"', b'"prompt"')
+_TURNS: Final = (b'"messages"', b'"input"', b'"contents"', b'"prompt"')
 
 
 class Describer:

@@ -1,7 +1,7 @@
 """Which path goes where."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, PayloadTooLarge
@@ -18,8 +18,8 @@ from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
 from antiphon.transport.server import PLAIN_ON_TLS, Handler, Request, Responder, ServerLimits
 
-_MODELS = "/v1/models"
-_CONTROL = ("/metrics", "/openapi.json", "/docs", "/redoc", "/admin", "/static")
+_MODELS: Final = "/v1/models"
+_CONTROL: Final = ("/metrics", "/openapi.json", "/docs", "/redoc", "/admin", "/static")
 _REFUSALS: Mapping[int, Callable[[ServerLimits], AntiphonError]] = {
     400: lambda _: InvalidRequest("the bytes received are not an HTTP/1.1 request", remedy="send well-formed HTTP/1.1"),
     408: lambda limits: InvalidRequest(
@@ -33,7 +33,7 @@ _REFUSALS: Mapping[int, Callable[[ServerLimits], AntiphonError]] = {
     431: lambda _: InvalidRequest("the request's headers are larger than this server takes", remedy="send smaller headers"),
     PLAIN_ON_TLS: lambda _: InvalidRequest("this port speaks HTTPS, and the request is plain HTTP", remedy="use https://"),
 }
-_SHOWN = {PLAIN_ON_TLS: 400}
+_SHOWN: Final = {PLAIN_ON_TLS: 400}
 
 
 class Catalogue(Protocol):

@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Callable
 from itertools import count
+from typing import Final
 
 from antiphon.core.errors import AntiphonError, ClientGone, UpstreamRefused
 from antiphon.core.ports import Handle, Model
@@ -12,8 +13,8 @@ from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway import errors
 from antiphon.transport.server import Request, Responder
 
-NO_USAGE = Usage()
-_NOT_PASSED_ON = frozenset(
+NO_USAGE: Final = Usage()
+_NOT_PASSED_ON: Final = frozenset(
     (
         b"server",
         b"date",
@@ -26,14 +27,14 @@ _NOT_PASSED_ON = frozenset(
         b"via",
     )
 )
-_FRAMED = frozenset((b"text/event-stream", b"application/x-ndjson"))
-_MAX_ID = 128
+_FRAMED: Final = frozenset((b"text/event-stream", b"application/x-ndjson"))
+_MAX_ID: Final = 128
 _MAX_NAMES, _MAX_LINE = 100, 4000
 """Fields that were left out, and their characters, that a header tells by their names."""
-_PREFIX = f"req_{secrets.token_hex(8)}_"
+_PREFIX: Final = f"req_{secrets.token_hex(8)}_"
 """Tells the ids of this process from those of all others; the rest of an id is a number that goes up."""
 _numbers = count(1)
-_OVER = Request("", b"", {}, b"")
+_OVER: Final = Request("", b"", {}, b"")
 """The request of a call that is over."""
 
 

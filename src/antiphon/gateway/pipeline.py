@@ -14,7 +14,7 @@ such stages. Entering stages run until the model has been started; closing stage
 
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -43,7 +43,7 @@ class Stage(NamedTuple):
     closing: bool = False
 
 
-STAGES = (
+STAGES: Final = (
     Stage(1, "identify"),
     Stage(2, "parse"),
     Stage(3, "reserve"),

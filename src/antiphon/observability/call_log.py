@@ -8,22 +8,23 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
+from typing import Final
 
 import msgspec
 
 from antiphon.core.events import CallFinished
 from antiphon.observability.call_record import CallRecord
 
-MAX_WAITING = 10_000
+MAX_WAITING: Final = 10_000
 """Records kept while the sink is slow."""
 
-MAX_BATCH = 512
+MAX_BATCH: Final = 512
 """Records handed to the sink at once."""
 
-MAX_NAME = 200
+MAX_NAME: Final = 200
 """Characters of a name that a caller chose."""
 
-MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
+MILLISECONDS: Final = tuple(f".{number:03d}Z" for number in range(1000))
 """How a time of day ends; a table, because formatting a number costs a third of a whole record."""
 
 log = logging.getLogger(__name__)

@@ -10,24 +10,25 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from antiphon.core.events import CallFinished
 from antiphon.observability.events.report import NOTHING_SENT, PipeReport
 from antiphon.observability.metrics_snapshot import HistogramSnapshot, Key, MetricsSnapshot, SeriesSnapshot
 
-DURATION_BOUNDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+DURATION_BOUNDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 """Upper bounds, s, as OpenTelemetry's conventions for generative AI advise for ``gen_ai.server.request.duration``."""
 
-TTFT_BOUNDS = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
+TTFT_BOUNDS: Final = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 """Upper bounds, s, as the same conventions advise for ``gen_ai.server.time_to_first_token``."""
 
-OTHER = "other"
+OTHER: Final = "other"
 """The label of everything that has no series of its own."""
 
-MAX_SERIES = 1000
+MAX_SERIES: Final = 1000
 """Combinations of endpoint, model and target that are told apart."""
 
-MAX_CODES = 64
+MAX_CODES: Final = 64
 """Statuses, and error codes, told apart within one combination."""
 
 

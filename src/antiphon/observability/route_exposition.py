@@ -6,7 +6,7 @@ from typing import Final, get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from antiphon.core.breaker import BreakerState
+from antiphon.core.breaker_policy import BreakerState
 from antiphon.core.schedules import ReplicaState, RouteState
 from antiphon.observability.samples import add
 

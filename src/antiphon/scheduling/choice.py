@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from random import Random
+from typing import Final
 
 from antiphon.core.plugins import PluginGroup
 from antiphon.scheduling.fleet import Members
@@ -9,9 +10,9 @@ from antiphon.scheduling.job import NO_REASONS, Job, Reasons
 from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
-SAMPLE = 8
+SAMPLE: Final = 8
 """Replicas that are looked at for one call besides those that a policy names: its cost does not grow with the fleet."""
-NOMINEES = 4
+NOMINEES: Final = 4
 """Replicas that one policy may name for one call."""
 
 
@@ -28,7 +29,7 @@ class Conduct:
         """Times that it raised, or gave too few or too many scores. It then had no say."""
 
 
-POLICIES = PluginGroup("antiphon.policies", "antiphon.scheduling.policies")
+POLICIES: Final = PluginGroup("antiphon.policies", "antiphon.scheduling.policies")
 
 
 def named(name: str) -> Policy:
@@ -93,23 +94,25 @@ class Choice:
         if len(replicas) == 1:
             return replicas[0], NO_REASONS
         now = situation.now
-        totals = [0.0] * len(replicas)
-        told: list[tuple[str, list[float]]] = []
-        for name, policy, weight in self._policies:
-            scores = self._scores(name, policy, job, replicas, situation)
-            told.append((name, scores))
-            for place, score in enumerate(scores):
-                totals[place] += weight * score
-        best = -1.0
+        told = [(name, self._scores(name, policy, job, replicas, situation)) for name, policy, _ in self._policies]
+        totals = list(told[0][1]) if len(told) == 1 else self._weighed([scores for _, scores in told])
         for place, replica in enumerate(replicas):
-            totals[place] *= 1 - replica.failures(now)
-            best = max(best, totals[place])
-        places = [place for place, total in enumerate(totals) if total >= best - 1e-12]
+            failed = replica.failures(now)
+            if failed:
+                totals[place] *= 1 - failed
+        least = max(totals) - 1e-12
+        places = [place for place, total in enumerate(totals) if total >= least]
         place = places[0] if len(places) == 1 else places[int(self._rng.random() * len(places))]
         return replicas[place], Reasons(
             tuple([(name, scores[place]) for name, scores in told]),
-            tuple([(replica.index, totals[at]) for at, replica in enumerate(replicas)]),
+            tuple([replica.index for replica in replicas]),
+            tuple(totals),
         )
+
+    def _weighed(self, told: Sequence[Sequence[float]]) -> list[float]:
+        """What all policies together give each replica."""
+        weights = [weight for _, _, weight in self._policies]
+        return [sum([weight * score for weight, score in zip(weights, scores, strict=True)]) for scores in zip(*told, strict=True)]
 
     def _scores(self, name: str, policy: Policy, job: Job, replicas: Sequence[Replica], situation: Situation) -> list[float]:
         conduct = self.conduct[name]
@@ -117,8 +120,11 @@ class Choice:
         scores: list[float] = []
         began = self._stopwatch()
         try:
-            for score in policy.score(job, replicas, situation, self._rng):
-                scores.append(score if 0.0 <= score <= 1.0 else 1.0 if score > 1.0 else 0.0)  # noqa: PERF401 - compiled it is faster
+            scores = list(policy.score(job, replicas, situation, self._rng))
+            for score in scores:
+                if not 0.0 <= score <= 1.0:
+                    scores = [min(1.0, each) if each > 0.0 else 0.0 for each in scores]
+                    break
         except Exception:
             scores = []
         conduct.spent += self._stopwatch() - began

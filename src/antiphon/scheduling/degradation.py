@@ -1,17 +1,18 @@
 """When a call goes down to something lighter than its main model, because that is not well or has no time for it."""
 
 from collections import Counter, deque
+from typing import Final
 
 from antiphon.scheduling.job import Decision, Degrade, Job, Refuse, Way
 from antiphon.scheduling.settings import DegradeSettings
 
-PARTS = 10
+PARTS: Final = 10
 """The window moves on by this part of itself, so a call counts for nine to ten parts."""
-BUSY = frozenset(("late", "waited", "shed", "queue_full"))
+BUSY: Final = frozenset(("late", "waited", "shed", "queue_full"))
 """Refusals for want of time."""
 MAIN, MODEL, TEMPLATE = range(3)
 """Levels: what answers."""
-DENSITY = 1.25
+DENSITY: Final = 1.25
 """Times ``minimum_calls`` that are tried at the main model in a window at least, as far as calls come: enough to tell."""
 
 

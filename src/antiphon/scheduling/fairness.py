@@ -5,9 +5,11 @@ counts 1, one of an answer 2. A call is charged by estimate when it is sent and 
 after a pause is lifted to those who stayed, so that nobody saves up a right to crowd others out.
 """
 
-INPUT_WEIGHT = 1.0
-OUTPUT_WEIGHT = 2.0
-DEMAND_HALF_LIFE = 10.0
+from typing import Final
+
+INPUT_WEIGHT: Final = 1.0
+OUTPUT_WEIGHT: Final = 2.0
+DEMAND_HALF_LIFE: Final = 10.0
 """Seconds after which what a tenant asked for counts for half, where the dominant one is looked for."""
 
 

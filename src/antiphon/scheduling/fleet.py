@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from math import ceil, inf
+from typing import Final
 
-from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.core.schedules import ReplicaState
 from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.replica import Replica, Shared
 from antiphon.scheduling.ring import Ring
 
-MANY = 4
+MANY: Final = 4
 """Replicas from which on some are kept free of a dominant tenant."""
-ROOM = 2.5
+ROOM: Final = 2.5
 """Times the places that the other tenants take which are kept free for them."""
 
 

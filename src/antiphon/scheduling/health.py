@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from math import inf
+from typing import Final
 
 from antiphon.scheduling.fleet import Fleet
 from antiphon.scheduling.held import Held
 from antiphon.scheduling.replica import Out, Replica
 from antiphon.scheduling.settings import HealthSettings
 
-LONGER = 3.0
+LONGER: Final = 3.0
 """Times as long as before that a breaker stays open when its trials fail."""
 
 
@@ -108,14 +109,14 @@ class Health:
         if ok is not None:
             self._heard(ok, now)
         policy, breaker = replica.breaker_policy, replica.breaker
-        before = breaker.view(now)
+        before = breaker.term(now)
         if out.trial:
             breaker.conclude(policy, out.trial, ok, now)
         elif ok is not None:
             breaker.count(policy, int(ok), int(not ok), now)
-        after = breaker.view(now)
-        if after.term == before.term:
+        if breaker.term(now) == before:
             return
+        after = breaker.view(now)
         if after.state == "open":
             self._opened(replica, now)
         elif after.state == "closed":

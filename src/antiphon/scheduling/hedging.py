@@ -2,15 +2,16 @@
 
 from bisect import bisect_left
 from math import inf
+from typing import Final
 
-GROWTH = 1.2
-CLASSES = 64
-FASTEST = 0.001
+GROWTH: Final = 1.2
+CLASSES: Final = 64
+FASTEST: Final = 0.001
 """Seconds of the first class."""
-EDGES = [FASTEST * GROWTH**place for place in range(CLASSES - 1)]
+EDGES: Final = [FASTEST * GROWTH**place for place in range(CLASSES - 1)]
 """The longest wait of each class but the last."""
-MEMORY = 1000
-ENOUGH = 50
+MEMORY: Final = 1000
+ENOUGH: Final = 50
 """Samples below which nothing is unusual."""
 
 

@@ -45,8 +45,10 @@ class Reasons(msgspec.Struct, frozen=True, gc=False):
 
     scores: tuple[tuple[str, float], ...] = ()
     """What each policy gave it, 0..1."""
-    candidates: tuple[tuple[int, float], ...] = ()
-    """All that were looked at, by their places in the fleet, and what the policies gave each together, less for its failures."""
+    candidates: tuple[int, ...] = ()
+    """All that were looked at, by their places in the fleet."""
+    totals: tuple[float, ...] = ()
+    """What the policies gave each of them together, less for its failures."""
 
 
 NO_REASONS = Reasons()

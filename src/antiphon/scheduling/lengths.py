@@ -3,15 +3,16 @@
 from bisect import bisect_left
 from collections.abc import Hashable
 from math import inf
+from typing import Final
 
-GROWTH = 1.25
+GROWTH: Final = 1.25
 """Ratio of neighbouring classes of length."""
-CLASSES = 48
-MEMORY = 2000.0
+CLASSES: Final = 48
+MEMORY: Final = 2000.0
 """Answers after which an older one counts for half or less."""
-EDGES = [GROWTH**place for place in range(CLASSES - 1)]
+EDGES: Final = [GROWTH**place for place in range(CLASSES - 1)]
 """The longest answer of each class but the last."""
-PRIOR = 64.0
+PRIOR: Final = 64.0
 """Tokens that an answer is taken to have before any was seen."""
 
 

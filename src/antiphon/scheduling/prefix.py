@@ -7,10 +7,11 @@ is always its beginning, and how much of it is there is found by bisection.
 
 from collections import OrderedDict
 from collections.abc import Collection, Container, Sequence
+from typing import Final
 
-SHRINK = 0.95
-GROW = 8
-FEWEST = 16
+SHRINK: Final = 0.95
+GROW: Final = 8
+FEWEST: Final = 16
 """By how much, and how far, the number of blocks that a replica is believed to hold is corrected by what it tells."""
 
 

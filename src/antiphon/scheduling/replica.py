@@ -1,8 +1,10 @@
 """One replica: the work that is out there, how fast it is, and whether it is well."""
 
 from math import exp, inf
+from typing import Final
 
-from antiphon.core.breaker import Breaker, BreakerPolicy
+from antiphon.core.breaker import Breaker
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.core.schedules import ReplicaState
 from antiphon.scheduling.fairness import Demand
 from antiphon.scheduling.info import ReplicaInfo, Reported
@@ -12,17 +14,17 @@ from antiphon.scheduling.limits import AdaptiveLimit
 from antiphon.scheduling.prefix import Holders, PrefixIndex
 from antiphon.scheduling.speed import Speed
 
-METRICS_COUNT_FOR = 5.0
+METRICS_COUNT_FOR: Final = 5.0
 """Seconds after which what a replica said of its load is believed no more."""
-PEAK_DECAY = 10.0
+PEAK_DECAY: Final = 10.0
 """Seconds in which a peak of latency falls to 1/e."""
-FAILURE_SHARE = 0.2
+FAILURE_SHARE: Final = 0.2
 """What a call counts for in the share of failed ones."""
-SILENCE = 30.0
+SILENCE: Final = 30.0
 """Seconds without a call after which what was learned of a replica's speed is doubted."""
-PROMPT_PRIOR = 512.0
+PROMPT_PRIOR: Final = 512.0
 """Tokens that a prompt is taken to have before any was seen."""
-PENALTY = 10.0
+PENALTY: Final = 10.0
 """Seconds that an error counts as, so that fast errors draw nobody."""
 
 
@@ -189,10 +191,12 @@ class Replica:
 
     def fits(self, job: Job, share: float, output: float, now: float) -> bool:
         """Whether it may have one more call; ``share`` of its places are for this kind of call."""
+        if not self.out:
+            return True
         most = self.info.limits.max_tokens
-        if most and self.out and self.held(now) + job.prompt_tokens + output > most:
+        if most and self.held(now) + job.prompt_tokens + output > most:
             return False
-        return not self.out or (self.load(now) < max(1.0, self.limit.value * share) and not self.doubted)
+        return self.load(now) < max(1.0, self.limit.value * share) and not self.doubted
 
     def place_in(self, now: float) -> float:
         """Seconds until it may have one more call; 0 where it may now. Each of those that wait for its sake comes before."""

@@ -6,8 +6,9 @@ Finding them takes logarithmic time, where rendezvous hashing would ask every re
 
 from bisect import bisect_right
 from hashlib import blake2b
+from typing import Final
 
-PLACES = 64
+PLACES: Final = 64
 """Places of one replica."""
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from math import inf
 from random import Random
+from typing import Final
 
-from antiphon.core.breaker import BreakerView
+from antiphon.core.breaker_policy import BreakerView
 from antiphon.core.schedules import RouteState
 from antiphon.scheduling.admission import Admission
 from antiphon.scheduling.choice import Choice
@@ -23,7 +24,7 @@ from antiphon.scheduling.retries import Budget
 from antiphon.scheduling.settings import SchedulerSettings
 from antiphon.scheduling.waiting import ArrivalQueue, WaitingQueue
 
-AGAIN_AT_ONCE = 16
+AGAIN_AT_ONCE: Final = 16
 """Calls to be tried again that are looked at before the queue is."""
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.breaker_policy import BreakerPolicy
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]

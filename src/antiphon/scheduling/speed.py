@@ -1,12 +1,14 @@
 """How fast a replica is: learned from the calls that it answered."""
 
+from typing import Final
+
 from antiphon.scheduling.fairness import cost
 
-MEMORY = 0.98
+MEMORY: Final = 0.98
 """What a sample counts for after the next one."""
-OUTLIER = 4.0
+OUTLIER: Final = 4.0
 """Times as slow as usual that a sample counts as at most, in what is usual: one sick replica does not become the measure."""
-FEW = 8
+FEW: Final = 8
 """Samples below which a replica is taken to be like the rest of its fleet."""
 
 

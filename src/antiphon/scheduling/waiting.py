@@ -8,12 +8,13 @@ takes logarithmic time.
 """
 
 from heapq import heapify, heappop, heappush
+from typing import Final
 
 from antiphon.scheduling.fairness import TokenCounters
 from antiphon.scheduling.job import TIERS, Job
 
-BUCKETS_PER_PATIENCE = 32
-GROUP = 16
+BUCKETS_PER_PATIENCE: Final = 32
+GROUP: Final = 16
 """Buckets that are also counted together, so that few have to be added up."""
 
 

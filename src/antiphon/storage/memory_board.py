@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Mapping
 from typing import Final
 
-from antiphon.core.breaker import CLOSED_VIEW, Breaker, BreakerPolicy, BreakerView
+from antiphon.core.breaker import Breaker
 from antiphon.core.breaker_board import Admission, Listener, Permit, Refused, Then
+from antiphon.core.breaker_policy import CLOSED_VIEW, BreakerPolicy, BreakerView
 from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Clock
 

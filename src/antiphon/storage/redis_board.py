@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import redis.asyncio
 
-from antiphon.core.breaker import BreakerPolicy, BreakerView
 from antiphon.core.breaker_board import Admission, Listener, Permit, Then
+from antiphon.core.breaker_policy import BreakerPolicy, BreakerView
 from antiphon.core.clock import SystemClock
 from antiphon.core.ports import Clock
 from antiphon.dispatch.coordinator.alarm import Alarm

@@ -7,7 +7,7 @@ targets by the number of their last change, ``breaker-members`` the processes by
 
 from typing import Final
 
-from antiphon.core.breaker import ALMOST, FORGOTTEN_AFTER, PARTS
+from antiphon.core.breaker_policy import ALMOST, FORGOTTEN_AFTER, PARTS
 
 KNOWN_CHANGES: Final = 10_000
 """Targets whose last change is remembered."""

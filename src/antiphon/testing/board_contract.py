@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 
-from antiphon.core.breaker import BreakerPolicy, BreakerState
 from antiphon.core.breaker_board import Admission, BreakerBoard, Permit, Refused
+from antiphon.core.breaker_policy import BreakerPolicy, BreakerState
 
 T = TypeVar("T")
 

@@ -4,8 +4,9 @@ import itertools
 from collections import Counter
 from collections.abc import Mapping
 
-from antiphon.core.breaker import Breaker, BreakerPolicy, BreakerView
+from antiphon.core.breaker import Breaker
 from antiphon.core.breaker_board import Admission, Listener, Permit, Refused, Then
+from antiphon.core.breaker_policy import BreakerPolicy, BreakerView
 from antiphon.testing.fake_clock import FakeClock
 
 

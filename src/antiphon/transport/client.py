@@ -5,7 +5,7 @@ import logging
 import math
 import random
 from collections import deque
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import httptools
 
@@ -27,16 +27,16 @@ from antiphon.transport.proxies import Proxy, refusal
 
 __all__ = ["ClientPool", "ClientTimeouts", "Exchange", "Origin", "Receiver", "Route"]
 
-STALE_WINDOW = 1.0
+STALE_WINDOW: Final = 1.0
 """Seconds in which a reused connection that closes without a byte of answer counts as stale: the peer ended it as we wrote."""
 
-MAX_HEAD = 1 << 18
+MAX_HEAD: Final = 1 << 18
 """Bytes that the head of an answer may have, together with informational answers before it; trailers may have as many."""
 
 log = logging.getLogger(__name__)
 
-_BODY_BIG = 16384
-_HOP_BY_HOP = frozenset(
+_BODY_BIG: Final = 16384
+_HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"proxy-connection", b"upgrade", b"trailer", b"te")
 )
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import math
+from typing import Final
 
-TICK = 0.1
+TICK: Final = 0.1
 """Seconds between two looks at the clock; a time-out fires at most this much early, or twice as much late."""
 
-MOST = 2 * TICK
+MOST: Final = 2 * TICK
 """Seconds that count between two looks, at most. A loop that was held up for longer has not read what came meanwhile."""
 
 

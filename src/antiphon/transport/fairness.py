@@ -5,7 +5,7 @@ from collections import deque
 from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
-LARGE_READ = 65536
+LARGE_READ: Final = 65536
 """Bytes in one read after which other connections have their turn: libuv would read the same one up to 32 times in a row."""
 
 

@@ -1,12 +1,12 @@
 """A request as handlers get it, and the writer of the one response to it."""
 
 from http import HTTPStatus
-from typing import Protocol
+from typing import Final, Protocol
 
 from antiphon.core.types import Headers
 
-_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
-_CHUNK_BIG = 16384
+_STATUS_LINES: Final = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+_CHUNK_BIG: Final = 16384
 
 
 class ResponseListener(Protocol):

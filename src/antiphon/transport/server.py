@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import httptools
 
@@ -19,34 +19,34 @@ from antiphon.transport.strict import one_reading
 
 __all__ = ["Handler", "HttpServer", "Request", "Responder", "ResponseListener", "ServerLimits"]
 
-MAX_PIPELINED = 16
+MAX_PIPELINED: Final = 16
 """Requests that one connection may have waiting behind the one being answered before it is no longer read."""
 
-MAX_PIPELINED_BYTES = 1 << 20
+MAX_PIPELINED_BYTES: Final = 1 << 20
 """Bytes of bodies that these may have; what one read brought is taken beyond it."""
 
-MAX_FIELDS = 256
+MAX_FIELDS: Final = 256
 """Header lines of a request."""
 
-FAREWELL = 0.1
+FAREWELL: Final = 0.1
 """Seconds that what is written at the end of the grace has to go out."""
 
-LINGER = 0.5
+LINGER: Final = 0.5
 """Seconds for which a draining server keeps idle connections."""
 
-LAST_WORDS = 1.0
+LAST_WORDS: Final = 1.0
 """Seconds for which a refused peer may go on sending: closing at once would reset the connection before it has read why."""
 
-PLAIN_ON_TLS = 497
+PLAIN_ON_TLS: Final = 497
 """Plain HTTP where TLS is spoken. nginx has this number for it, which no answer shows: it goes out as 400."""
 
-FORWARDED_FOR = b"x-forwarded-for"
+FORWARDED_FOR: Final = b"x-forwarded-for"
 """Field of a request that says who the client is, where proxies tell it ahead of the first request."""
 
-_OFFER = frozenset((b"upgrade", b"connection", b"http2-settings"))
-_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_NEVER = frozenset((b"CONNECT", b"SOURCE"))  # the second is Icecast's, whose protocol llhttp takes for HTTP
-_VERSIONS = frozenset(("1.0", "1.1"))
+_OFFER: Final = frozenset((b"upgrade", b"connection", b"http2-settings"))
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+_NEVER: Final = frozenset((b"CONNECT", b"SOURCE"))  # the second is Icecast's, whose protocol llhttp takes for HTTP
+_VERSIONS: Final = frozenset(("1.0", "1.1"))
 
 
 Handler = Callable[[Request, Responder], None]

@@ -1,10 +1,11 @@
 """What llhttp lets through and a server in a chain of servers must not: heads that the next one could read differently."""
 
 import re
+from typing import Final
 
-_HOST = re.compile(rb"(?:[\w.~!$&'()*+;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?", re.ASCII)
-_ABSOLUTE = re.compile(rb"(https?)://([^/?]+)(?:[/?].*)?", re.IGNORECASE)
-_DEFAULT_PORTS = {b"http": b":80", b"https": b":443"}
+_HOST: Final = re.compile(rb"(?:[\w.~!$&'()*+;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?", re.ASCII)
+_ABSOLUTE: Final = re.compile(rb"(https?)://([^/?]+)(?:[/?].*)?", re.IGNORECASE)
+_DEFAULT_PORTS: Final = {b"http": b":80", b"https": b":443"}
 
 
 def one_reading(method: bytes, target: bytes, version: str, host: bytes | None) -> bool:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import uvloop
 
-from antiphon.core.breaker import BreakerPolicy
 from antiphon.core.breaker_board import Admission, Permit
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.core.clock import SystemClock
 from antiphon.dispatch.coordinator.breakers.worker_board import WorkerBoard
 from antiphon.dispatch.coordinator.ledger.client import CoordinatorLedger

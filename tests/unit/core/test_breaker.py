@@ -1,7 +1,8 @@
 import msgspec
 import pytest
 
-from antiphon.core.breaker import FORGOTTEN_AFTER, Breaker, BreakerPolicy, BreakerView
+from antiphon.core.breaker import Breaker
+from antiphon.core.breaker_policy import FORGOTTEN_AFTER, BreakerPolicy, BreakerView
 
 POLICY = BreakerPolicy()
 

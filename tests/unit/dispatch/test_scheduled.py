@@ -20,7 +20,8 @@ from antiphon.dispatch.definition import Definition
 from antiphon.dispatch.describe import Describer
 from antiphon.dispatch.desk import LocalDesk, Waiter
 from antiphon.dispatch.promise import Promise
-from antiphon.dispatch.scheduled import Scheduled, refusal, speaks_against
+from antiphon.dispatch.scheduled import Scheduled
+from antiphon.dispatch.unanswered import refusal, speaks_against
 from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Dispatch, Job, Refuse
 from antiphon.scheduling.settings import LimitSettings, QueueSettings, RetrySettings, SchedulerSettings

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.scheduling.fleet import Fleet
 from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Job

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.scheduling.degradation import DENSITY, Degradation, Recent
 from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Degrade, Dispatch, Job, Refuse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.core.breaker import BreakerPolicy, BreakerView
+from antiphon.core.breaker_policy import BreakerPolicy, BreakerView
 from antiphon.scheduling.info import ReplicaInfo
 from antiphon.scheduling.job import Dispatch, Job, Refuse, Withdraw
 from antiphon.scheduling.scheduler import Scheduler

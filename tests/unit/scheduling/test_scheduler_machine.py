@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from antiphon.core.breaker import BreakerPolicy, BreakerView
+from antiphon.core.breaker_policy import BreakerPolicy, BreakerView
 from antiphon.scheduling.fairness import cost
 from antiphon.scheduling.info import ReplicaInfo, Reported
 from antiphon.scheduling.job import Dispatch, Job, Refuse, Withdraw

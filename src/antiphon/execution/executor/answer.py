@@ -3,6 +3,7 @@
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from time import time
+from typing import Final
 
 from antiphon.core.errors import (
     AntiphonError,
@@ -19,11 +20,11 @@ from antiphon.execution.providers import Provider
 from antiphon.execution.wire.said_errors import read_error
 from antiphon.transport.client import Exchange
 
-MAX_ANSWER = 64 << 20
+MAX_ANSWER: Final = 64 << 20
 """Bytes that an answer which is not streamed may have."""
-MAX_ERROR = 1 << 16
+MAX_ERROR: Final = 1 << 16
 """Bytes kept of an upstream's error body."""
-MAX_RETRY_AFTER = 86400.0
+MAX_RETRY_AFTER: Final = 86400.0
 """Longest wait, in seconds, that is passed on from a server."""
 
 

@@ -1,6 +1,7 @@
 """Answers of servers that speak another dialect than the caller: read into events of no vendor, and written from them."""
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.core.ports import Sink
@@ -21,11 +22,11 @@ from antiphon.execution.wire.chat_answer import (
 )
 from antiphon.execution.wire.said_errors import refused
 
-MAX_WORDS = 128 << 20
+MAX_WORDS: Final = 128 << 20
 """Characters that a streamed answer may have, since some dialects tell all of it again at its end; no model writes so many."""
-PIECE = 50
+PIECE: Final = 50
 """Characters that a piece counts for beside its own: what it takes in memory."""
-_WORDS = (TextDelta, RefusalDelta, ThinkingDelta, ToolArguments)
+_WORDS: Final = (TextDelta, RefusalDelta, ThinkingDelta, ToolArguments)
 
 
 class TranslatedWhole(Whole):

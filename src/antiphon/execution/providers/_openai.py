@@ -1,5 +1,7 @@
 """What is common to all who speak OpenAI's dialect: OpenAI itself, vendors, and the engines on this machine."""
 
+from typing import Final
+
 import msgspec
 
 from antiphon.core.types import Call
@@ -23,9 +25,9 @@ from antiphon.execution.wire.responses.passing import PASSING as RESPONSES
 from antiphon.execution.wire.responses.passing import for_server
 from antiphon.transport.deadlines import DeadlineWheel
 
-_STREAMED = ("chat/completions", "completions")
-_CHAT = "chat/completions"
-_PASSING = {
+_STREAMED: Final = ("chat/completions", "completions")
+_CHAT: Final = "chat/completions"
+_PASSING: Final = {
     "chat/completions": GENERATION,
     "completions": GENERATION,
     "embeddings": WHOLE,
@@ -40,7 +42,7 @@ _PASSING = {
     "audio/transcriptions": MEDIA,
     "audio/translations": MEDIA,
 }
-_ABILITIES = {"responses": "responses", "responses/input_tokens": "responses"}
+_ABILITIES: Final = {"responses": "responses", "responses/input_tokens": "responses"}
 """What an endpoint needs to be taken as it is, where that is more than to answer it in some way."""
 
 

@@ -10,15 +10,15 @@ from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.execution.wire.not_json import make_sure_of_utf8, not_json
 from antiphon.execution.wire.wrong_values import Decoded, WrongValue
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises for what is not the JSON that was expected; RecursionError is msgspec's word for too deep nesting."""
 
-NULL = msgspec.Raw(b"null")
+NULL: Final = msgspec.Raw(b"null")
 """What stands for a value that is passed on unread, where there is none."""
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 """A number of tokens; what a server counts outside of this is no count."""
 
-NAME_A_MODEL = "name a model that GET /v1/models lists"
+NAME_A_MODEL: Final = "name a model that GET /v1/models lists"
 """What to do about a model's name that is missing or wrong."""
 
 MAX_VALUES: Final = 150_000

@@ -23,7 +23,7 @@ from antiphon.execution.wire.responses.errors import failed_event
 CONTINUED: Final = ("responses", "responses/input_tokens")
 """Endpoints at which a call may continue a response."""
 _OFF: Final = "the operator has turned the keeping of responses off"
-_ITEM = re.compile(r"\binput\[(\d+)\]")
+_ITEM: Final = re.compile(r"\binput\[(\d+)\]")
 
 
 class Remembered:

@@ -1,14 +1,15 @@
 """Lets finished calls gather, so that those who observe them work on many at once and in one go."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from antiphon.core.events import CallFinished
 from antiphon.core.ports import Observer
 from antiphon.transport.deadlines import DeadlineWheel, Timed
 
-MAX_BATCH = 256
+MAX_BATCH: Final = 256
 """Events that wait at most."""
-DELAY = 0.05
+DELAY: Final = 0.05
 """Seconds that an event waits at most, to the wheel's precision."""
 
 

@@ -1,8 +1,9 @@
 """Scores from costs."""
 
 from collections.abc import Sequence
+from typing import Final
 
-UNKNOWN = 1e-6
+UNKNOWN: Final = 1e-6
 """Seconds that a token of work counts for besides what is known of its speed: where nothing is known, the least work is best."""
 
 

@@ -7,14 +7,15 @@ while it keeps all others that belong to it, and what another one does changes n
 
 from collections.abc import Sequence
 from random import Random
+from typing import Final
 
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.policies._best import UNKNOWN, cheapest
 from antiphon.scheduling.policy import Discipline, Policy, Situation
 from antiphon.scheduling.replica import Replica
 
-TARGET_TIMES = 4.0
-TARGET_FROM = 0.5
+TARGET_TIMES: Final = 4.0
+TARGET_FROM: Final = 0.5
 """Where nobody said when the first token is due: so many times as long as the prompt alone would take, and so many seconds more."""
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from antiphon.core.breaker import BreakerPolicy, BreakerState
+from antiphon.core.breaker_policy import BreakerPolicy, BreakerState
 from antiphon.dispatch.coordinator.party import Message
 
 

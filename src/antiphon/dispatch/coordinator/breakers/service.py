@@ -5,7 +5,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from antiphon.core.breaker import Breaker, BreakerView
+from antiphon.core.breaker import Breaker
+from antiphon.core.breaker_policy import BreakerView
 from antiphon.core.ports import Clock
 from antiphon.dispatch.coordinator.breakers.messages import (
     BoardHello,

@@ -6,8 +6,9 @@ from typing import Final
 
 import msgspec
 
-from antiphon.core.breaker import CLOSED_VIEW, Breaker, BreakerPolicy, BreakerView
+from antiphon.core.breaker import Breaker
 from antiphon.core.breaker_board import FAILURE_TOLD_WITHIN, TOLD_WITHIN, Admission, Listener, Permit, Refused, Then
+from antiphon.core.breaker_policy import CLOSED_VIEW, BreakerPolicy, BreakerView
 from antiphon.core.ports import Clock
 from antiphon.dispatch.coordinator.breakers.messages import (
     BoardHello,

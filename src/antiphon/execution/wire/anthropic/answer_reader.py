@@ -3,7 +3,7 @@
 Shapes after Anthropic's documentation, "Streaming messages".
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,8 +16,8 @@ from antiphon.execution.wire.chat_answer import Event
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
-_WHAT = "Anthropic's Messages endpoint"
-_REASONS = {
+_WHAT: Final = "Anthropic's Messages endpoint"
+_REASONS: Final = {
     "end_turn": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
@@ -26,7 +26,7 @@ _REASONS = {
     "pause_turn": "pause",
     "refusal": "refusal",
 }
-STATUSES = {
+STATUSES: Final = {
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,

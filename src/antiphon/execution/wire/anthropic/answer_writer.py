@@ -6,7 +6,7 @@ has no signature there, but the thought before it has.
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,7 +21,7 @@ from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.execution.wire.signatures import at_thoughts, of_call
 from antiphon.execution.wire.wrong_values import is_object
 
-_REASONS = {
+_REASONS: Final = {
     "length": "max_tokens",
     "stop_sequence": "stop_sequence",
     "tool_calls": "tool_use",
@@ -37,7 +37,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     "redacted_thinking": {},
 }
 """What a block of each kind holds when it begins."""
-_TYPES = {status: name for name, status in STATUSES.items()}
+_TYPES: Final = {status: name for name, status in STATUSES.items()}
 
 
 class AnswerWriter:

@@ -6,6 +6,7 @@ it. Errors are ``{"code", "message", "request_id"}`` in an event named ``error``
 """
 
 import re
+from typing import Final
 
 import msgspec
 
@@ -20,8 +21,8 @@ from antiphon.execution.wire.openai.answer_fields import ChoicePiece, Said
 from antiphon.execution.wire.openai.choice_reader import ChoiceReader
 from antiphon.transport import sse
 
-_WHAT = "DashScope"
-_STATUS = re.compile(rb"(?m)^:HTTP_STATUS/(\d{3})\b")
+_WHAT: Final = "DashScope"
+_STATUS: Final = re.compile(rb"(?m)^:HTTP_STATUS/(\d{3})\b")
 
 
 class AnswerReader:

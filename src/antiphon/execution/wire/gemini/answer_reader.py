@@ -8,6 +8,8 @@ id, or with one that came before, and counts that hold the thoughts already.
 they are part of the completion and of the prompt, as everywhere else.
 """
 
+from typing import Final
+
 import msgspec
 from msgspec.structs import astuple
 
@@ -22,7 +24,7 @@ from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
-_WHAT = "Gemini's generateContent"
+_WHAT: Final = "Gemini's generateContent"
 
 
 class AnswerReader:

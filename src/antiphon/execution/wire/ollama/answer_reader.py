@@ -6,7 +6,7 @@ id, and each line may count its calls anew, so ids are made and calls are counte
 
 import secrets
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,8 +21,8 @@ from antiphon.execution.wire.said_errors import said
 from antiphon.execution.wire.wrong_values import is_object
 from antiphon.transport import lines
 
-_WHAT = "Ollama's chat endpoint"
-_REASONS = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
+_WHAT: Final = "Ollama's chat endpoint"
+_REASONS: Final = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
 """All others are ``stop``, or ``tool_calls`` where tools were called, for which Ollama has no word of its own."""
 
 

@@ -7,7 +7,7 @@ does. Of the durations only the whole one is told, and only of streams: the othe
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -22,7 +22,7 @@ from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.execution.wire.wrong_values import is_object
 from antiphon.transport import lines
 
-_REASONS = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
+_REASONS: Final = {"length": "length", "content_filter": "content_filter", "refusal": "refusal"}
 """All others are ``stop``, also where tools were called."""
 
 Said = Callable[[str, dict[str, Any]], dict[str, Any]]

@@ -4,6 +4,8 @@ Its imitators differ, and what they leave out or do twice is mended here: usage 
 reason for the end. ``choice_reader`` tells what is mended inside of a choice.
 """
 
+from typing import Final
+
 import msgspec
 
 from antiphon.core.errors import UpstreamBroken
@@ -16,7 +18,7 @@ from antiphon.execution.wire.reading import NULL
 from antiphon.execution.wire.said_errors import said
 from antiphon.transport import sse
 
-_WHAT = "OpenAI's chat endpoint"
+_WHAT: Final = "OpenAI's chat endpoint"
 
 
 class AnswerReader:

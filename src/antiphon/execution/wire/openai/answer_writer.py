@@ -6,7 +6,7 @@ gateways name them.
 
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,7 +21,7 @@ from antiphon.execution.wire.openai.extra_content import with_signature
 from antiphon.execution.wire.said_errors import of_refused, refused
 from antiphon.transport import sse
 
-_REASONS = {"length": "length", "tool_calls": "tool_calls", "content_filter": "content_filter", "refusal": "content_filter"}
+_REASONS: Final = {"length": "length", "tool_calls": "tool_calls", "content_filter": "content_filter", "refusal": "content_filter"}
 """All others are ``stop``."""
 
 

@@ -5,7 +5,7 @@ piece or none at all; thinking under either of its names; content in parts witho
 for the end yet; an end that is none, because the server gave up.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from antiphon.core.errors import UpstreamBroken
 from antiphon.execution.wire import chat_answer as neutral
@@ -15,7 +15,7 @@ from antiphon.execution.wire.openai.answer_fields import ChoicePiece, Said
 from antiphon.execution.wire.openai.call_counter import CallCounter, CallFunction, CallPiece
 from antiphon.execution.wire.reading import NULL
 
-_REASONS = {
+_REASONS: Final = {
     "length": "length",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
@@ -25,7 +25,7 @@ _REASONS = {
     "sensitive": "content_filter",
 }
 """OpenAI's, Mistral's and Zhipu's; all others are ``stop``."""
-_FAILURES = frozenset({"error", "insufficient_system_resource", "network_error"})
+_FAILURES: Final = frozenset({"error", "insufficient_system_resource", "network_error"})
 """Reasons that say that the answer is not complete: Mistral's, DeepSeek's, Zhipu's."""
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -13,10 +13,10 @@ from antiphon.execution.wire.openai.fields import Answer, Choice, Chunk, OddAnsw
 from antiphon.execution.wire.reading import NAME_A_MODEL, UNREADABLE, check_size, decode_head, encode
 from antiphon.transport import sse
 
-DONE = b"data: [DONE]\n\n"
+DONE: Final = b"data: [DONE]\n\n"
 _decode_head = msgspec.json.Decoder(RequestHead).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_MODEL = re.compile(rb'"model"\s*:\s*')
+_MODEL: Final = re.compile(rb'"model"\s*:\s*')
 
 
 def parse_head(body: bytes) -> RequestHead:

@@ -1,6 +1,7 @@
 """Watches answers of OpenAI's dialect go by: as they came, unless a server told calls of tools or usage as nobody should."""
 
 import re
+from typing import Final
 
 from antiphon.core.errors import UpstreamBroken, UpstreamRefused
 from antiphon.core.types import Usage
@@ -8,8 +9,8 @@ from antiphon.execution.wire.openai.mending import Mender
 from antiphon.execution.wire.openai.passthrough import DONE, begins, each_chunk, finished, told_error, up_to_done
 from antiphon.transport import sse
 
-_CALLS = re.compile(rb'"tool_calls"\s*:\s*\[\s*\{')
-_USAGE = re.compile(rb'"usage"\s*:\s*\{')
+_CALLS: Final = re.compile(rb'"tool_calls"\s*:\s*\[\s*\{')
+_USAGE: Final = re.compile(rb'"usage"\s*:\s*\{')
 
 
 class Watch:

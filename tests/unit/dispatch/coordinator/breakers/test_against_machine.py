@@ -6,8 +6,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from antiphon.core.breaker import Breaker, BreakerPolicy
+from antiphon.core.breaker import Breaker
 from antiphon.core.breaker_board import Permit
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.storage.memory_board import MemoryBreakerBoard
 from antiphon.testing import FakeBreakerBoard, FakeClock
 from tests.unit.dispatch.coordinator.rig import Rig

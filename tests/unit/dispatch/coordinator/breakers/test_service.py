@@ -1,5 +1,5 @@
-from antiphon.core.breaker import BreakerPolicy
 from antiphon.core.breaker_board import Permit, Refused
+from antiphon.core.breaker_policy import BreakerPolicy
 from tests.unit.dispatch.coordinator.rig import Rig
 
 POLICY = BreakerPolicy()

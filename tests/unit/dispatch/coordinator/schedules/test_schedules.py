@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.core.breaker import BreakerPolicy
+from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.framing import frame, from_coordinator, from_workers
 from antiphon.dispatch.coordinator.schedules.service import ScheduleService
