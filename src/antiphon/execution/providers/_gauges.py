@@ -1,6 +1,7 @@
 """Pages of Prometheus' text format, as servers of models have them, and the gauges on them that tell their load."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import isfinite
 
 import msgspec
@@ -77,8 +78,13 @@ class Gauges(msgspec.Struct, frozen=True, kw_only=True):
 def _samples(name: str, page: bytes) -> Iterator[Sample]:
     """What a page says under a name. Pages are long, most of them histograms: only the lines that matter are parsed."""
     for line in _lines(name.encode(), page):
-        for family in text_string_to_metric_families(line.decode(errors="replace")):
-            yield from (sample for sample in family.samples if sample.name == name)
+        yield from (sample for sample in _parsed(line) if sample.name == name)
+
+
+@lru_cache(maxsize=256)  # most lines are as they were the last time, and those of a server's settings always are
+def _parsed(line: bytes) -> tuple[Sample, ...]:
+    families = text_string_to_metric_families(line.decode(errors="replace"))
+    return tuple(sample for family in families for sample in family.samples)
 
 
 def _lines(name: bytes, page: bytes) -> Iterator[bytes]:
