@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from antiphon.testing import Body, Delay, Hang, Header, MockUpstream, Status
+from antiphon.testing import Body, Delay, Gate, Hang, Header, MockUpstream, Status
 from antiphon_client import AntiphonClientError, Client
 from tests.integration.gateway.data_plane import EMPTY, WholeServer
+from tests.integration.scheduling.streams import HI
 
 PATIENCE = 30.0
 PAGE = """\
@@ -30,7 +32,7 @@ vllm:kv_cache_usage_perc{{engine="0",model_name="m"}} 0.1
 @pytest.fixture
 def servers() -> Iterator[list[MockUpstream]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(MockUpstream()).chat("hi", times=None) for _ in range(2)]
+        yield [stack.enter_context(MockUpstream()) for _ in range(2)]
 
 
 @pytest.fixture
@@ -171,13 +173,25 @@ def test_a_page_that_is_no_use_costs_no_call_anything(
 
 
 def test_polls_end_with_the_route_that_wanted_them(start: Callable[[int], WholeServer], servers: list[MockUpstream]) -> None:
-    for server in servers:
-        busy(server, 1)
+    gate = Gate()
+    servers[0].script(gate, *HI)
+    busy(servers[0], 0)
+    busy(servers[1], 40)
     running = start(1)
-    until(lambda: all(len(polls(server)) >= 2 for server in servers))
+    until(lambda: others(running) == {"p0/m": 0, "p1/m": 40})
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(ask, running)
+        until(lambda: calls(servers[0]) == 1)
+        reload_without_the_first(running, servers)
+        gate.open()
+        assert call.result(PATIENCE).status_code == 200
+
+
+def reload_without_the_first(running: WholeServer, servers: list[MockUpstream]) -> None:
+    """While a call is under way by the settings of before."""
     running.file.write_text(EMPTY + configuration(servers[1:], 0.1))
     running.process.send_signal(signal.SIGHUP)
-    until(lambda: list(others(running)) == ["p0/m"] and others(running)["p0/m"] == 1)
+    until(lambda: others(running) == {"p0/m": 40})
     before, other = len(polls(servers[0])), len(polls(servers[1]))
     until(lambda: len(polls(servers[1])) >= other + 10)
     assert len(polls(servers[0])) == before
