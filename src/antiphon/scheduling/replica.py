@@ -57,7 +57,8 @@ class Out:
         """Answer tokens, by estimate."""
         self.first_at = -1.0
         """When its first token came; negative before."""
-        self.calls_at_first = 0
+        self.calls_at_first = 0.0
+        """Calls at the replica then, others' too."""
         self.trial = 0
         """Number of its trial, where the breaker was half open."""
         self.late_at = inf
@@ -355,13 +356,13 @@ class Replica:
         out = Out(job, now, uncached, ahead, output)
         out.judged = True
         if began:
-            out.first_at, out.calls_at_first = now, self.calls
+            out.first_at, out.calls_at_first = now, self.load(now)
         self.take(out)
 
     def first_token(self, out: Out, now: float) -> None:
         """A call's first token came."""
         out.first_at = now
-        out.calls_at_first = len(self.out)
+        out.calls_at_first = self.load(now)
         self.unreachable = 0
         self._heard_at = now
         self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
@@ -377,9 +378,9 @@ class Replica:
         self._answer_time += 0.1 * (seconds - self._answer_time) if self._answer_time else seconds
         if output_tokens > 1 and out.first_at >= 0:
             seconds = (now - out.first_at) / (output_tokens - 1)
-            running = (out.calls_at_first + len(self.out) + 1) / 2
-            self.speed.saw_tokens(running, seconds)
-            self.limit.saw(seconds, len(self.out) + 1)
+            there = self.load(now) + 1
+            self.speed.saw_tokens((out.calls_at_first + there) / 2, seconds)
+            self.limit.saw(seconds, int(there))
 
     def failed(self, out: Out, now: float) -> None:
         """A call failed there."""

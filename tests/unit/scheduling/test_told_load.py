@@ -129,3 +129,22 @@ def test_calls_go_where_others_have_not_sent_theirs():
 def test_a_replica_that_is_not_there_tells_nothing(replica):
     made = Scheduler([info("a"), info("b")], (("balanced", 1.0),), SchedulerSettings())
     assert made.metrics(replica, Reported(6, 2), 0.0) == []
+
+
+def test_the_pace_of_a_replica_is_learned_with_all_calls_that_are_there():
+    """Two replicas are alike; one has ten calls of others too, and is slower by them: what it does alone is known all the same."""
+    of = fleet("a", "b")
+    for number in range(1, 41):
+        for replica, others in ((of.replicas[0], 0), (of.replicas[1], 10)):
+            now = 10.0 * number
+            replica.told(Reported(others, 0), now)
+            out = send(of, replica.index, job(number * 2 + replica.index), now=now)
+            more = busy(of, replica.index, number % 5, first=100_000)
+            replica.first_token(out, now + 0.1)
+            seconds = 0.01 + 0.001 * (number % 5 + 1 + others)
+            replica.told(Reported(others + len(replica.out), 0), now + 0.1)
+            replica.finished(out, 11, now + 0.1 + 10 * seconds)
+            for each in more:
+                replica.gone(each, now + 1)
+    assert of.replicas[1].speed.per_token(15.0) == pytest.approx(0.025, rel=0.1)
+    assert of.replicas[0].speed.per_token(3.0) == pytest.approx(0.013, rel=0.1)
