@@ -17,8 +17,8 @@ METRICS_COUNT_FOR = 5.0
 """Seconds after which what a replica said of its load is believed no more."""
 PEAK_DECAY = 10.0
 """Seconds in which a peak of latency falls to 1/e."""
-HIGHS_KEPT_FOR = 10.0
-"""Seconds for which it is known how many calls were out: longer than a replica takes to tell its load."""
+HIGHS_KEPT_FOR = 45.0
+"""Seconds for which it is known how many calls were out: longer than what a replica tells of its load may be old."""
 FAILURE_SHARE = 0.2
 """What a call counts for in the share of failed ones."""
 SILENCE = 30.0

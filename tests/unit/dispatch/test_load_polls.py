@@ -8,8 +8,10 @@ import pytest
 from antiphon.core.errors import UpstreamUnreachable
 from antiphon.dispatch import load_polls
 from antiphon.dispatch.load_polls import LONGEST_PAUSE, MAX_PAGE, LoadPolls, LoadSource, patience, pause
+from antiphon.execution.providers import PROVIDERS, TellsLoad
 from antiphon.execution.providers._gauges import Gauges
 from antiphon.scheduling.info import Reported
+from antiphon.scheduling.replica import HIGHS_KEPT_FOR
 from antiphon.testing import FakeClock
 
 PAGE = b"up:running 3\nup:waiting 2\n"
@@ -162,6 +164,12 @@ def test_the_pause_doubles_with_each_failure_up_to_its_longest_and_ends_with_an_
 
 def test_no_answer_is_waited_for_longer_than_it_would_be_believed():
     assert (patience(0.1), patience(1.0), patience(5.0)) == (0.2, 2.0, 5.0)
+
+
+def test_what_a_page_tells_is_never_older_than_what_is_known_of_our_own_calls():
+    plugins = [PROVIDERS.load(name) for name in PROVIDERS.names()]
+    lags = [plugin.load.lag for plugin in plugins if isinstance(plugin, TellsLoad) and plugin.load is not None]
+    assert max(lags) + patience(5.0) < HIGHS_KEPT_FOR
 
 
 def test_each_reason_is_logged_once(caplog):

@@ -16,6 +16,6 @@ plugin = Vendor(
         waiting=("sglang:num_queue_reqs",),
         usage=("sglang:token_usage",),
         tokens=("sglang:num_used_tokens",),
-        lag=2.0,  # it counts anew with every 40th step of decoding
+        lag=32.0,  # it counts anew with every 40th step of decoding, and many versions keep the last count for 30 s without calls
     ),
 )
