@@ -97,6 +97,8 @@ class ReplicaState(ApiObject, frozen=True, kw_only=True, dict=True):
     """Seconds to the first token of a prompt of 1,000 tokens that came now, as far as known; 0 where it is not."""
     per_token: float = 0.0
     """Seconds an output token takes, as far as known."""
+    others: int | None = None
+    """Calls there that others sent, as it told last; none where it has not told its load in the last seconds."""
 
 
 class RouteState(ApiObject, frozen=True, kw_only=True, dict=True):

@@ -193,8 +193,15 @@ class MockReplica:
             return msgspec.json.encode({"loads": [self._load(running, waiting, tokens)], "aggregate": {"total_tokens": tokens}})
         if path == "/metrics":
             usage = self._model.kv_usage
-            lines = {"num_requests_running": running, "num_requests_waiting": waiting, "gpu_cache_usage_perc": usage}
-            texts = (f'vllm:{name}{{model_name="{MODEL}"}} {value}\n' for name, value in lines.items())
+            labels = f'engine="0",model_name="{MODEL}"'
+            lines = {
+                f"num_requests_running{{{labels}}}": running,
+                f"num_requests_waiting{{{labels}}}": waiting,
+                f"gpu_cache_usage_perc{{{labels}}}": usage,  # its name in versions that some routers still read
+                f"kv_cache_usage_perc{{{labels}}}": usage,
+                f'cache_config_info{{block_size="{self._spec.block_tokens}",num_gpu_blocks="{self._spec.kv_blocks}"}}': 1,
+            }
+            texts = (f"vllm:{name} {float(value)}\n" for name, value in lines.items())
             return "".join(f"# TYPE {text.partition('{')[0]} gauge\n{text}" for text in texts).encode()
         return b""
 

@@ -106,7 +106,9 @@ _KEYED = (f"authorization: Bearer {KEY}",)
 
 
 def _antiphon(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
-    rows = "".join(f"  - {{name: r{index}, url: {url}/v1, models: [{MODEL}]}}\n" for index, url in enumerate(fleet.urls))
+    rows = "".join(
+        f"  - {{name: r{index}, protocol: vllm, url: {url}/v1, models: [{MODEL}]}}\n" for index, url in enumerate(fleet.urls)
+    )
     waits = ", ".join(f"p{tier}: {{max_wait: 3600}}" for tier in range(3))
     backlog = SHIPPED_BACKLOG / fleet.speed
     route = fleet.route or f"max_calls: {fleet.max_running}, {waits}, shed_from: 1, backlog: {backlog:g}"
@@ -158,7 +160,7 @@ def _smg(program: str, policy: str, fleet: Fleet, site: Site) -> Launch:
     return _rust(program, policy, fleet, site, "--load-monitor-interval", "1", start=("launch",))
 
 
-OURS = Router("antiphon", "", ("balanced", "round-robin"), ("balanced",), _antiphon, settles=0.0, polls=0.0)
+OURS = Router("antiphon", "", ("balanced", "round-robin"), ("balanced",), _antiphon, settles=0.0, polls=1.5)
 
 ROUTERS = (
     OURS,

@@ -16,8 +16,9 @@ from antiphon.core.response_store import ResponseStore
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.directory import Directory
+from antiphon.dispatch.load_polls import LoadSource
 from antiphon.execution.executor.replica import Replica
-from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin
+from antiphon.execution.providers import PROVIDERS, Abilities, Provider, ProviderOptions, ProviderPlugin, TellsLoad
 from antiphon.execution.providers._local import ENCODER, ENGINE
 from antiphon.execution.wire.endpoints import ANTHROPIC, ENDPOINTS, OPENAI
 from antiphon.gateway import pipeline
@@ -71,7 +72,8 @@ class DataPlane:
         self._wheel = wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
-        self._routes = Routes(settings, desks)
+        self._load_sources: dict[str, LoadSource] = {}
+        self._routes = Routes(settings, desks, self._load_sources)
         directory = Directory(self._replicas(settings, run_dir), settings.aliases, self._routes)
         self._routes.complete(directory)
         runs: dict[str, pipeline.Run] = {
@@ -100,8 +102,17 @@ class DataPlane:
         """Something is still being answered."""
         return self.in_flight.count > 0 or any(pool.busy for pool in self._pools)
 
+    def begin(self) -> None:
+        """Be the one that calls come to: ask replicas for their load."""
+        self._routes.start_polls()
+
+    def retire(self) -> None:
+        """Calls come to another one: what is under way goes on, and nothing else."""
+        self._routes.stop_polls()
+
     async def close(self) -> None:
         """Close the connections to all upstreams."""
+        self.retire()
         for pool in self._pools:
             await pool.close()
 
@@ -116,14 +127,28 @@ class DataPlane:
             card = ModelCard(settings.embeddings.name, LOCAL, kind="embedding", abilities=_names(ENCODER))
             replicas.append((card, Replica(encoder, settings.embeddings.name)))
         for row in settings.providers:
-            provider = self._connect(msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able), row.protocol)
+            options = msgspec.structs.replace(provider_options(row, os.environ), elsewhere=able)
+            provider = self._connect(options, row.protocol)
             able_to = _abilities(row)
             kind, names = _kind(able_to), _names(able_to)
             replicas += [
                 (ModelCard(model.name, row.name, kind=kind, abilities=names), Replica(provider, model.upstream or model.name))
                 for model in row.models
             ]
+            self._note_load_sources(row, options, provider)
         return replicas
+
+    def _note_load_sources(self, row: ProviderSettings, options: ProviderOptions, provider: Provider) -> None:
+        """Where the replicas of a row tell their load, if they do."""
+        plugin: ProviderPlugin = PROVIDERS.load(row.protocol)
+        load = plugin.load if isinstance(plugin, TellsLoad) else None
+        if load is None:
+            return
+        pool = provider.server.pool
+        head = pool.prepare("GET", options.base_path.removesuffix("/v1") + load.path, plugin.headers(options))
+        for model in row.models:
+            source = LoadSource(f"{row.name}/{model.upstream or model.name}", pool, head, load, model.upstream or model.name)
+            self._load_sources[source.name] = source
 
     def _local(self, path: str, abilities: Abilities, able: Mapping[str, tuple[str, ...]]) -> Provider:
         return self._connect(

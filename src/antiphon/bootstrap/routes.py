@@ -1,5 +1,6 @@
 """Composes the schedulers of the routes that the settings name."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 
 from antiphon.config import ProviderSettings, RouteSettings, Settings, TierSettings
@@ -11,6 +12,7 @@ from antiphon.dispatch.definition import Definition
 from antiphon.dispatch.degraded import Ways
 from antiphon.dispatch.describe import BLOCK_TOKENS, Describer
 from antiphon.dispatch.directory import Directory
+from antiphon.dispatch.load_polls import LoadPolls, LoadSource
 from antiphon.dispatch.promise import Promise
 from antiphon.dispatch.scheduled import Scheduled
 from antiphon.execution.executor.template import Template
@@ -29,7 +31,9 @@ from antiphon.scheduling.settings import (
 class Routes:
     """Puts a scheduler in front of the replicas of each name that has a route."""
 
-    def __init__(self, settings: Settings, desks: WorkerDesks) -> None:
+    def __init__(self, settings: Settings, desks: WorkerDesks, load_sources: Mapping[str, LoadSource]) -> None:
+        self._load_sources = load_sources
+        """Where replicas tell their load, by name, as far as they do."""
         self._routes = {route.name: route for route in settings.routes}
         self._providers = {provider.name: provider for provider in settings.providers}
         self._tiers = {key.name: key.tier for key in settings.server.keys if key.tier is not None}
@@ -38,6 +42,7 @@ class Routes:
         self.definitions: set[bytes] = set()
         """Of all schedulers that these settings want."""
         self._ways: list[Ways] = []
+        self._polls: list[LoadPolls] = []
 
     def __call__(self, name: str, members: Sequence[Model]) -> Model | None:
         """The scheduled Model of that name; None where it has no route."""
@@ -49,12 +54,25 @@ class Routes:
         definition = Definition(name, infos, weights, scheduler_settings(route))
         self.definitions.add(definition.key)
         desk = self._desks.desk(definition)
+        sources = {number: self._load_sources[info.name] for number, info in enumerate(infos) if info.name in self._load_sources}
+        if sources and route.poll_load:
+            self._polls.append(LoadPolls(sources, desk, route.poll_load, self._clock, asyncio.get_running_loop().call_later))
         return Scheduled(name, members, desk, self._clock, describer(route, self._tiers), self._way_down(route))
 
     def complete(self, directory: Directory) -> None:
         """Find the lighter models, once every name stands for something. Raises ModelNotFound."""
         for ways in self._ways:
             ways.model = directory.model_for(ways.name)
+
+    def start_polls(self) -> None:
+        """Ask replicas for their load from now on."""
+        for polls in self._polls:
+            polls.start()
+
+    def stop_polls(self) -> None:
+        """Ask them no more."""
+        for polls in self._polls:
+            polls.stop()
 
     def _way_down(self, route: RouteSettings) -> Ways | None:
         """What may answer in place of a route's replicas."""

@@ -76,6 +76,7 @@ class Worker:
         self._alarms = Alarms(SystemClock(), asyncio.get_running_loop().call_later)
         self._desks = WorkerDesks(SystemClock(), self._alarms)
         self._plane = self._planned(snapshot)
+        self._plane.begin()
         self._retired: dict[DataPlane, asyncio.Task[None]] = {}
         self._tls = listening_tls(settings.server)
         self._server = HttpServer(self._plane.app, _limits(settings), app.refusing(lambda: self._server.limits))
@@ -134,6 +135,8 @@ class Worker:
         self._keys.go_by(snapshot)
         self._share(settings)
         old, self._plane = self._plane, plane
+        old.retire()
+        plane.begin()
         self._retired[old] = asyncio.create_task(self._retire(old))
 
     def watch_cycles(self) -> None:

@@ -13,6 +13,8 @@ from antiphon.execution.providers import PROVIDERS, ChecksRow
 from antiphon.scheduling.choice import POLICIES
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+MIN_POLL_LOAD = 0.1
+"""Seconds between two questions for a replica's load, at least."""
 HTTP_OWN_HEADERS = {"host", "connection", "content-length", "transfer-encoding", "content-type"}
 
 
@@ -205,6 +207,9 @@ class Checker:
                 hint = f'did you mean "{near}"? ' if near else ""
                 what = f'the route "{route.name}" is for no model and no alias that is known'
                 yield self._error(f"{path}.name", what, f"{hint}known: {', '.join(sorted(known)) or 'none'}")
+            if 0 < route.poll_load < MIN_POLL_LOAD:
+                what = f'route "{route.name}": poll_load is {route.poll_load:g}, which asks too often'
+                yield self._error(f"{path}.poll_load", what, f"set it to {MIN_POLL_LOAD:g} to 5 seconds, or to 0 to ask never")
             for number, policy in enumerate(route.policy):
                 if policy.name and policy.name.replace("_", "-") not in policies:
                     what = f'route "{route.name}": policy "{policy.name}" is not known'

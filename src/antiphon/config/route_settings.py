@@ -127,6 +127,9 @@ class RouteSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hedge_budget: Share = 0.0
     """Calls, as a share of all, that are asked of a second replica when the first has been silent for longer than it is with 95% of
     calls like it; 0 does not."""
+    poll_load: Annotated[float, Meta(ge=0, le=5)] = 1.0
+    """Seconds after which each replica is asked again how busy it is, so that calls count which others send there: 0.1 to 5, or 0,
+    which does not ask. Those are asked whose ``protocol`` has a page for it: ``vllm``, ``sglang``, ``llama_cpp`` and ``tgi``."""
     breaker: BreakerSettings = BreakerSettings()
     """When a replica that fails is left alone."""
     degrade: DegradeSettings = DegradeSettings()

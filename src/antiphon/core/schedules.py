@@ -21,6 +21,8 @@ class ReplicaState(msgspec.Struct, frozen=True):
     """Seconds to the first token of a prompt of 1,000 tokens that came now, as far as its speed is known; 0 where it is not."""
     per_token: float
     """Seconds an output token takes with one call more than now, as far as known."""
+    others: int | None = None
+    """Calls there that others sent, as the replica told last; none where it has not told its load in the last seconds."""
 
 
 class RouteState(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Protocol
 from antiphon.core.ports import Clock
 from antiphon.core.schedules import RouteState
 from antiphon.dispatch.alarms import Alarms
+from antiphon.scheduling.info import Reported
 from antiphon.scheduling.job import Decision, Degrade, Dispatch, Job, Refuse
 from antiphon.scheduling.scheduler import Scheduler
 
@@ -35,6 +36,16 @@ class Desk(Protocol):
     def finished(self, job_id: int, replica: int, output_tokens: int) -> None: ...
     def failed(self, job_id: int, replica: int, *, retryable: bool, blame: bool, unreachable: bool, retry_after: float) -> None: ...
     def gone(self, job_id: int) -> None: ...
+
+
+class PolledDesk(Desk, Protocol):
+    """A desk that takes what replicas tell of their load, too."""
+
+    def polls(self) -> bool:
+        """Whether it is for this process to ask them; another one may do that for all."""
+
+    def told(self, replica: int, reported: Reported, since: float) -> None:
+        """A replica told its load, as it was at some moment between ``since``, of the monotonic clock, and now."""
 
 
 class LocalDesk:
@@ -88,6 +99,9 @@ class LocalDesk:
         decisions = self._scheduler.gone(job_id, self._clock.monotonic())
         self._obey(decisions)
         self._waiters.pop(job_id, None)
+
+    def told(self, replica: int, reported: Reported, since: float) -> None:
+        self._obey(self._scheduler.metrics(replica, reported, self._clock.monotonic(), since))
 
     def tick(self) -> None:
         """Time has passed."""

@@ -19,6 +19,9 @@ def families(routes: Sequence[RouteState]) -> Iterable[Metric]:
     waiting = GaugeMetricFamily("antiphon_route_waiting", "Calls in the queue.", labels=("route",))
     health = GaugeMetricFamily("antiphon_route_health_score", "Share of the last calls that did well, 0 to 1.", labels=("route",))
     running = GaugeMetricFamily("antiphon_route_replica_running", "Calls at a replica.", labels=replica)
+    others = GaugeMetricFamily(
+        "antiphon_route_replica_others", "Calls at a replica that others sent, as it told last.", labels=replica
+    )
     limit = GaugeMetricFamily("antiphon_route_replica_limit", "Calls that a replica may have at once, now.", labels=replica)
     breaker = GaugeMetricFamily(
         "antiphon_route_replica_breaker", "1 for the state in which a replica's breaker is.", labels=(*replica, "state")
@@ -42,10 +45,12 @@ def families(routes: Sequence[RouteState]) -> Iterable[Metric]:
                 add(family, (name, reason), count)
         for one, calls in _replicas(states):
             add(running, (name, one.name), calls)
+            if one.others is not None:
+                add(others, (name, one.name), one.others)
             add(limit, (name, one.name), one.limit)
             for state in STATES:
                 add(breaker, (name, one.name, state), one.breaker == state)
-    return (waiting, health, running, limit, breaker, refused, degraded, retries, hedges)
+    return (waiting, health, running, others, limit, breaker, refused, degraded, retries, hedges)
 
 
 def _by_name(routes: Sequence[RouteState]) -> dict[str, list[RouteState]]:

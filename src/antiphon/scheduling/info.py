@@ -26,3 +26,5 @@ class Reported(msgspec.Struct, frozen=True, gc=False):
     waiting: int
     kv_usage: float = 0.0
     """Share of its KV memory in use, 0..1."""
+    tokens: int = -1
+    """Tokens in its KV memory that running calls need; negative where it does not tell."""

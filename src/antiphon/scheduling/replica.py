@@ -1,5 +1,6 @@
 """One replica: the work that is out there, how fast it is, and whether it is well."""
 
+from collections import deque
 from math import exp, inf
 from typing import Final
 
@@ -18,6 +19,8 @@ METRICS_COUNT_FOR: Final = 5.0
 """Seconds after which what a replica said of its load is believed no more."""
 PEAK_DECAY: Final = 10.0
 """Seconds in which a peak of latency falls to 1/e."""
+HIGHS_KEPT_FOR: Final = 45.0
+"""Seconds for which it is known how many calls were out: longer than what a replica tells of its load may be old."""
 FAILURE_SHARE: Final = 0.2
 """What a call counts for in the share of failed ones."""
 SILENCE: Final = 30.0
@@ -56,7 +59,8 @@ class Out:
         """Answer tokens, by estimate."""
         self.first_at = -1.0
         """When its first token came; negative before."""
-        self.calls_at_first = 0
+        self.calls_at_first = 0.0
+        """Calls at the replica then, others' too."""
         self.trial = 0
         """Number of its trial, where the breaker was half open."""
         self.late_at = inf
@@ -64,6 +68,32 @@ class Out:
         self.judged = False
         """Its replica's breaker was told of it."""
         self.hedge = hedge
+
+
+class Most:
+    """The highest that a number was since some moment of the last seconds."""
+
+    __slots__ = ("_highs",)
+
+    def __init__(self) -> None:
+        self._highs: deque[tuple[float, float]] = deque()
+        """Until when it was so high; each entry is later and lower than the one before."""
+
+    def fell(self, number: float, now: float) -> None:
+        """It was so high until now, and is lower."""
+        highs = self._highs
+        while highs and highs[-1][1] <= number:
+            highs.pop()
+        highs.append((now, number))
+        while highs[0][0] < now - HIGHS_KEPT_FOR:
+            highs.popleft()
+
+    def since(self, moment: float, number: float) -> float:
+        """The highest since that moment; ``number`` is what it is now."""
+        for until, high in self._highs:
+            if until >= moment:
+                return max(high, number)  # what comes before ended too early, and what comes behind is lower
+        return number
 
 
 class CallSize:
@@ -141,6 +171,12 @@ class Replica:
         self._peak_at = now
         self._others = 0
         self._others_waiting = 0
+        self._others_tokens = -1.0
+        """Tokens in its memory that others' calls need; negative where it does not tell."""
+        self._others_prefill = 0.0
+        """Prompt tokens of others' running calls that are not prefilled yet, as expected."""
+        self._most_calls = Most()
+        self._most_tokens = Most()
         self._reported_at = -inf
 
     @property
@@ -160,6 +196,8 @@ class Replica:
 
     def held(self, now: float) -> float:
         """Tokens of prompts and expected answers there, ours and others': what takes its memory."""
+        if self._others_tokens >= 0:
+            return self.tokens + self._others_tokens * self._fresh(now)
         return self.tokens + self.others(now) * (self._shared.size.prompt + self._shared.size.output)
 
     def work(self, now: float) -> float:
@@ -168,9 +206,10 @@ class Replica:
 
     def backlog(self, now: float) -> float:
         """Uncached prompt tokens there that are not prefilled yet, ours and others'."""
-        if not self._others_waiting:
+        if not self._others:
             return self.prefill_tokens
-        return self.prefill_tokens + self._others_waiting * self._fresh(now) * self._shared.size.uncached
+        ahead = self._others_waiting * self._shared.size.uncached + self._others_prefill
+        return self.prefill_tokens + ahead * self._fresh(now)
 
     def _fresh(self, now: float) -> float:
         return max(0.0, 1 - (now - self._reported_at) / METRICS_COUNT_FOR)
@@ -239,12 +278,41 @@ class Replica:
         self._peak = max(seconds, self._peak * faded + seconds * (1 - faded))
         self._peak_at = now
 
-    def told(self, reported: Reported, now: float) -> None:
-        """Take what the replica says of itself; what we sent ourselves is counted already."""
-        waiting = sum(1 for out in self.out.values() if out.first_at < 0)
-        self._others = max(0, reported.running + reported.waiting - len(self.out))
+    def told(self, reported: Reported, now: float, since: float = inf) -> None:
+        """Take what the replica says of itself; what we sent ourselves is counted already.
+
+        It counted at some moment between ``since`` and now, and nobody knows when. A call of ours is there only while it is out:
+        it is sent before it arrives, and its end is heard after it has left. So of the calls that it counted no more are ours
+        than were out at that moment, and no more than the most that were out at any moment since. That many are taken off:
+        what is left over is others' for certain, however old the answer is. Where calls of ours ended meanwhile, as many of
+        others' may be overlooked, until it tells the next time. Of those that wait there, ours may be all that had no first
+        token at ``since``, and all that were out then and are gone.
+        """
+        calls = len(self.out)
+        ours = int(self._most_calls.since(since, calls))
+        waiting = ours - calls + sum(1 for out in self.out.values() if out.first_at < 0 or out.first_at >= since)
+        self._others = max(0, reported.running + reported.waiting - ours)
         self._others_waiting = min(self._others, max(0, reported.waiting - waiting))
+        self._others_tokens = -1.0
+        if reported.tokens >= 0:
+            tokens = reported.tokens - self._most_tokens.since(since, self.tokens)
+            self._others_tokens = max(0.0, tokens) if self._others else 0.0
         self._reported_at = now
+        self._others_prefill = self._expected_prefill(self._others - self._others_waiting, now)
+
+    def _expected_prefill(self, running: int, now: float) -> float:
+        """Prompt tokens of so many running calls of others that are not prefilled yet, expected from the memory that they hold.
+
+        A call that is looked at by chance is in its prefill with the share that this has in all its time, and halfway through on
+        the mean. For usual calls that comes to next to nothing. For the very long prompt that keeps whoever comes next waiting it
+        does not, and nothing else that a replica tells shows it: it counts as one running call like any other.
+        """
+        if not running or self._others_tokens <= 0:
+            return 0.0
+        tokens = self._others_tokens / running
+        prefill = self.speed.first_token(tokens)
+        whole = prefill + self.speed.per_token(self.load(now) + 1) * self._shared.size.output
+        return running * tokens / 2 * prefill / whole if whole > 0 else 0.0
 
     def doubt(self, now: float) -> None:
         """What was learned of its speed may be out of date: one call will tell."""
@@ -268,6 +336,7 @@ class Replica:
             max(0.0, self.cooling_until - now),
             self.first_token_in(1000.0, now),
             self.speed.per_token(self.load(now) + 1),
+            self._others if self._fresh(now) > 0 else None,
         )
 
     # -- what happens there
@@ -291,13 +360,13 @@ class Replica:
         out = Out(job, now, uncached, ahead, output)
         out.judged = True
         if began:
-            out.first_at, out.calls_at_first = now, self.calls
+            out.first_at, out.calls_at_first = now, self.load(now)
         self.take(out)
 
     def first_token(self, out: Out, now: float) -> None:
         """A call's first token came."""
         out.first_at = now
-        out.calls_at_first = len(self.out)
+        out.calls_at_first = self.load(now)
         self.unreachable = 0
         self._heard_at = now
         self.prefill_tokens = max(0.0, self.prefill_tokens - out.uncached)
@@ -305,7 +374,7 @@ class Replica:
 
     def finished(self, out: Out, output_tokens: int, now: float) -> None:
         """A call's answer is whole."""
-        self.gone(out)
+        self.gone(out, now)
         self.doubted = False
         self.felt(now - out.sent, now)
         self._failures -= FAILURE_SHARE * self._failures
@@ -313,19 +382,21 @@ class Replica:
         self._answer_time += 0.1 * (seconds - self._answer_time) if self._answer_time else seconds
         if output_tokens > 1 and out.first_at >= 0:
             seconds = (now - out.first_at) / (output_tokens - 1)
-            running = (out.calls_at_first + len(self.out) + 1) / 2
-            self.speed.saw_tokens(running, seconds)
-            self.limit.saw(seconds, len(self.out) + 1)
+            there = self.load(now) + 1
+            self.speed.saw_tokens((out.calls_at_first + there) / 2, seconds)
+            self.limit.saw(seconds, int(there))
 
     def failed(self, out: Out, now: float) -> None:
         """A call failed there."""
-        self.gone(out)
+        self.gone(out, now)
         self.disappointed(max(now - out.sent, PENALTY), now)
 
-    def gone(self, out: Out) -> None:
+    def gone(self, out: Out, now: float) -> None:
         """A call is not there any more."""
         if self.out.pop(out.job.id, None) is None:
             return
+        self._most_calls.fell(len(self.out) + 1, now)
+        self._most_tokens.fell(self.tokens, now)
         self._shared.calls -= 1
         self._shared.demand.back(out.job.tenant)
         if out.first_at < 0:

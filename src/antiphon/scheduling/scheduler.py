@@ -209,7 +209,7 @@ class Scheduler:
             where.failed(out, now)
             self._health.failed(where, out, now, unreachable=unreachable)
         else:
-            where.gone(out)
+            where.gone(out, now)
             self._health.says_nothing(where, out, now)
         if retry_after > 0:
             where.felt(retry_after, now)
@@ -227,8 +227,7 @@ class Scheduler:
     def gone(self, job_id: int, now: float) -> list[Decision]:
         """The caller has left."""
         decisions: list[Decision] = []
-        held = self._held.get(job_id)
-        if held is None:
+        if (held := self._held.get(job_id)) is None:
             return decisions
         self._queue.remove(job_id)
         for replica in list(held.replicas):
@@ -239,11 +238,13 @@ class Scheduler:
         self._pump(now, decisions)
         return decisions
 
-    def metrics(self, replica: int, reported: Reported, now: float) -> list[Decision]:
-        """A replica told its load."""
+    def metrics(self, replica: int, reported: Reported, now: float, since: float = inf) -> list[Decision]:
+        """A replica told its load, as it was at some moment between ``since`` and now; without ``since``, as it is now."""
         decisions: list[Decision] = []
+        if not 0 <= replica < len(self.fleet.replicas):
+            return decisions
         where = self.fleet.replicas[replica]
-        where.told(reported, now)
+        where.told(reported, now, since)
         self.fleet.refresh(where, now)
         self._pump(now, decisions)
         return decisions
@@ -265,8 +266,7 @@ class Scheduler:
         self.fleet.recover(now)
         while self._alarms and self._alarms[0][0] <= now:
             _, job_id, what = heappop(self._alarms)
-            held = self._held.get(job_id)
-            if held is None:
+            if (held := self._held.get(job_id)) is None:
                 continue
             if what == "wait":
                 self._end_wait(held, now, decisions)
@@ -515,7 +515,7 @@ class Scheduler:
     def _withdraw(self, held: Held, replica: int, now: float, decisions: list[Decision]) -> None:
         where = self.fleet.replicas[replica]
         out = where.out[held.job.id]
-        where.gone(out)
+        where.gone(out, now)
         self._health.says_nothing(where, out, now)
         self.fleet.refresh(where, now)
         held.replicas.remove(replica)

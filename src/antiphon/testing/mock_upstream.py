@@ -52,6 +52,7 @@ class MockUpstream:
         self.requests: list[RecordedRequest] = []
         """All requests so far, in order of arrival."""
         self._scripts: deque[_Scripted] = deque()
+        self._pages: dict[str, Sequence[Step]] = {}
         self._arrived = threading.Condition()
         self._board = Board(self._answer)
         self._loop = asyncio.SelectorEventLoop()
@@ -118,6 +119,11 @@ class MockUpstream:
         if len(plain) < len(steps):
             raise TypeError("a script is either steps or one function")
         return self._add(plain, times, wire)
+
+    def page(self, path: str, *steps: Step) -> Self:
+        """Answer every GET request of this path with these steps, from now on: such as a server's ``/metrics``."""
+        self._pages[path] = steps
+        return self
 
     def wait_requests(self, count: int, within: float = 5.0) -> bool:
         """Whether ``count`` requests have come within so many seconds."""
@@ -219,6 +225,8 @@ class MockUpstream:
         with self._arrived:
             self.requests.append(request)
             self._arrived.notify_all()
+        if request.method == "GET" and request.path in self._pages:
+            return compile_script(self._pages[request.path])
         if request.method != "POST":
             known = request.method == "GET" and request.path == "/v1/models"
             return compile_script(answers.model_list(self.models) if known else _no_route(request))

@@ -502,6 +502,11 @@ class ClientPool:
         return UpstreamUnreachable(f"the connections to {self.origin} are closed")
 
     @property
+    def room(self) -> int:
+        """Exchanges that can begin now without waiting for another one to end."""
+        return self.max_connections - len(self._all) - len(self._connecting) + len(self._idle)
+
+    @property
     def busy(self) -> bool:
         """An exchange is under way or waits."""
         return bool(self._waiting or self._connecting) or len(self._all) > len(self._idle)

@@ -73,3 +73,18 @@ def test_azure_is_told_a_version_where_its_address_has_none(tmp_path: Path, more
     else:
         with pytest.raises(ConfigError, match=r'provider "blue": there is no api_version'):
             load(file, {})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "wrong"), [("0", ""), ("0.1", ""), ("5", ""), ("0.05", "asks too often"), ("6", "poll_load"), ("-1", "poll_load")]
+)
+def test_replicas_are_asked_for_their_load_neither_too_often_nor_too_seldom(tmp_path: Path, seconds: str, wrong: str) -> None:
+    file = tmp_path / "a.yaml"
+    row = '{name: one, protocol: vllm, url: "https://one.example/v1", models: [m]}'
+    file.write_text(f"models: []\nproviders: [{row}]\nroutes: [{{name: m, poll_load: {seconds}}}]\n")
+    if wrong:
+        with pytest.raises(ConfigError, match=wrong) as told:
+            load(file, {})
+        assert "poll_load" in str(told.value)
+    else:
+        assert load(file, {}).routes[0].poll_load == float(seconds)

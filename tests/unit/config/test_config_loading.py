@@ -496,6 +496,7 @@ routes = st.builds(
     min_calls=st.integers(1, 999),
     max_tokens=st.integers(0, 9999),
     adaptive=st.booleans(),
+    poll_load=st.one_of(st.just(0.0), st.floats(0.1, 5)),
     backlog=seconds,
     shed_from=st.floats(0, 1),
     attempts=st.integers(1, 9),

@@ -37,12 +37,12 @@ def snapshot_of(**changes) -> MetricsSnapshot:
     return metrics.snapshot(in_flight=3, call_log_lost=9, refused={"untrusted": 4, "timeout": 0}, responses={"kept": 5})
 
 
-def replica_state(name: str, breaker: str = "closed", calls: int = 0) -> ReplicaState:
-    return ReplicaState(name, breaker, calls, 8, 100, 0.0, 0.1, 0.01)
+def replica_state(name: str, breaker: str = "closed", calls: int = 0, others: int | None = None) -> ReplicaState:
+    return ReplicaState(name, breaker, calls, 8, 100, 0.0, 0.1, 0.01, others)
 
 
 def test_routes_are_written_with_the_names_of_the_reference():
-    route = RouteState("m", 3, 900, (replica_state("a/m", "open", 2), replica_state("b/m", calls=1)), 3, 4, 5, 0.9)
+    route = RouteState("m", 3, 900, (replica_state("a/m", "open", 2, others=6), replica_state("b/m", calls=1)), 3, 4, 5, 0.9)
     refusing = msgspec.structs.replace(route, refused={"late": 2, "queue_full": 1}, degraded={"health": 7})
     samples = parsed(render(MetricsSnapshot(), [], [], [refusing]))
     assert samples["antiphon_route_waiting", labels(route="m")] == 3
@@ -53,6 +53,8 @@ def test_routes_are_written_with_the_names_of_the_reference():
     assert samples["antiphon_route_degraded_total", labels(route="m", reason="health")] == 7
     assert samples["antiphon_route_replica_running", labels(route="m", replica="a/m")] == 2
     assert samples["antiphon_route_replica_limit", labels(route="m", replica="b/m")] == 8
+    assert samples["antiphon_route_replica_others", labels(route="m", replica="a/m")] == 6
+    assert ("antiphon_route_replica_others", labels(route="m", replica="b/m")) not in samples, "it has told nothing"
     breakers = {
         state: samples["antiphon_route_replica_breaker", labels(route="m", replica="a/m", state=state)]
         for state in ("closed", "open", "half_open")

@@ -42,7 +42,7 @@ def test_a_full_replica_is_usable_and_not_open():
     assert 0 in of.usable
     assert 0 not in of.open
     assert of.calls == 8
-    of.replicas[0].gone(next(iter(of.replicas[0].out.values())))
+    of.replicas[0].gone(next(iter(of.replicas[0].out.values())), 0.0)
     of.refresh(of.replicas[0], 0.0)
     assert 0 in of.open
 
@@ -139,7 +139,7 @@ def test_a_limit_of_tokens_holds_others_too():
 def test_one_that_joins_takes_turns_from_now_on():
     of = fleet("a", "b")
     for number in range(40):
-        of.replicas[number % 2].gone(send(of, number % 2, job(number)))
+        of.replicas[number % 2].gone(send(of, number % 2, job(number)), 0.0)
     of.set([info("a"), info("b"), info("new")], 5.0, fresh=True)
     assert of.replicas[2].served == 20
 
@@ -149,7 +149,7 @@ def test_the_place_of_one_that_left_is_used_again_when_its_calls_are_over():
     out = send(of, 0, job(1))
     of.set([info("b"), info("c")], 1.0, fresh=True)
     assert [replica.info.name for replica in of.replicas] == ["a", "b", "c"]
-    of.replicas[0].gone(out)
+    of.replicas[0].gone(out, 0.0)
     of.set([info("b"), info("c"), info("d")], 2.0, fresh=True)
     assert [replica.info.name for replica in of.replicas] == ["d", "b", "c"]
     assert len(of) == 3

@@ -159,6 +159,42 @@ class ProviderPlugin(Protocol):
     def connect(self, options: ProviderOptions, wheel: DeadlineWheel) -> Provider: ...
 
 
+class ServerLoad(msgspec.Struct, frozen=True, gc=False):
+    """How busy a server says that it is."""
+
+    running: int
+    """Calls that it works on."""
+    waiting: int
+    """Calls that wait there."""
+    kv_usage: float = 0.0
+    """Share of its KV memory in use, 0 to 1; 0 where it does not say."""
+    tokens: int = -1
+    """Tokens in its KV memory that running calls need; negative where it does not say."""
+
+
+class LoadPage(Protocol):
+    """The page at which a kind of server tells its load."""
+
+    @property
+    def path(self) -> str:
+        """Below the root of the server, beside ``/v1``."""
+
+    @property
+    def lag(self) -> float:
+        """Seconds that its numbers may be old when it tells them."""
+
+    def read(self, page: bytes, model: str) -> ServerLoad:
+        """The load that a page tells of a model, by the server's name for it. Raises ValueError where it tells none."""
+
+
+@runtime_checkable
+class TellsLoad(Protocol):
+    """What a plugin has beside whose servers tell their load."""
+
+    @property
+    def load(self) -> LoadPage | None: ...
+
+
 @runtime_checkable
 class ChecksRow(Protocol):
     """What a plugin has beside that wants more of a row than others."""

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from antiphon.execution.providers import Abilities, HeaderFields, ProviderOptions
+from antiphon.execution.providers import Abilities, HeaderFields, LoadPage, ProviderOptions
 from antiphon.execution.providers._openai import OpenAIProvider
 from antiphon.execution.providers._words import PLAIN, Words
 from antiphon.transport.deadlines import DeadlineWheel
@@ -20,6 +20,8 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True):
     abilities: Abilities = Abilities()
     words: Words = PLAIN
     models_path: str = "models"
+    load: LoadPage | None = None
+    """Where its servers tell how busy they are; none where they do not."""
 
     def headers(self, options: ProviderOptions) -> HeaderFields:
         return options.with_key()

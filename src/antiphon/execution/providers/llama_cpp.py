@@ -1,6 +1,7 @@
 """A server of llama.cpp (``llama-server``)."""
 
 from antiphon.execution.providers import Abilities
+from antiphon.execution.providers._gauges import Gauges
 from antiphon.execution.providers._vendor import Vendor
 from antiphon.execution.providers._words import Words
 from antiphon.execution.wire.openai.respelling import Spelling
@@ -15,4 +16,5 @@ plugin = Vendor(
         min_p=True,
         repetition_penalty=True,
     ),
+    load=Gauges(running=("llamacpp:requests_processing",), waiting=("llamacpp:requests_deferred",)),
 )

@@ -54,7 +54,7 @@ def test_turns_go_by_weight(policy):
     for number in range(100):
         chosen, _ = Choice(((policy, 1.0),), Random(number)).pick(job(number), of.replicas, situation(of))
         turns[chosen.index] += 1
-        of.replicas[chosen.index].gone(send(of, chosen.index, job(number)))
+        of.replicas[chosen.index].gone(send(of, chosen.index, job(number)), 0.0)
     assert turns[0] == pytest.approx(60, abs=1)
     assert turns[1] == pytest.approx(20, abs=1)
 

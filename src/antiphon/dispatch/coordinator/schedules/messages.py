@@ -7,6 +7,7 @@ import msgspec
 
 from antiphon.dispatch.coordinator.party import Message
 from antiphon.dispatch.definition import Definition
+from antiphon.scheduling.info import Reported
 from antiphon.scheduling.job import Job, Reasons, Way
 
 
@@ -74,6 +75,19 @@ class Gone(Item, frozen=True):
     job: int
 
 
+class Load(Item, frozen=True):
+    """A replica told its load."""
+
+    replica: int
+    reported: Reported
+    since: float
+    """It was so at some moment between this one and now."""
+
+
+class Poll(Item, frozen=True):
+    """Ask the replicas for their load from now on, on behalf of all workers."""
+
+
 class Sent(Item, frozen=True):
     """Send the call to a replica."""
 
@@ -110,13 +124,13 @@ class Withdrawn(Item, frozen=True):
 class ScheduleEvents(Message, frozen=True, tag="schedule-events"):
     """A worker's news, in their order."""
 
-    items: tuple[Defined | Forgotten | Arrived | Running | FirstToken | Finished | Failed | Gone, ...]
+    items: tuple[Defined | Forgotten | Arrived | Running | FirstToken | Finished | Failed | Gone | Load, ...]
 
 
 class ScheduleDecisions(Message, frozen=True, tag="schedule-decisions"):
     """What is to be done, in this order."""
 
-    items: tuple[Sent | Refused | Degraded | Withdrawn, ...]
+    items: tuple[Sent | Refused | Degraded | Withdrawn | Poll, ...]
 
 
 FromWorker = ScheduleEvents

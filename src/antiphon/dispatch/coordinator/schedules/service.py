@@ -50,9 +50,12 @@ class ScheduleService:
         now = self._clock.monotonic()
         for item in message.items:
             if isinstance(item, messages.Defined):
-                worker.schedules[item.schedule] = self._schedule(item.definition, now)
+                defined = worker.schedules[item.schedule] = self._schedule(item.definition, now)
+                self._choose_poller(defined)
             elif isinstance(item, messages.Forgotten):
-                worker.schedules.pop(item.schedule, None)
+                forgotten = worker.schedules.pop(item.schedule, None)
+                if forgotten is not None:
+                    self._choose_poller(forgotten)
                 self._tidy()
             elif (schedule := worker.schedules.get(item.schedule)) is not None:
                 schedule.take(worker, item, now)
@@ -65,6 +68,7 @@ class ScheduleService:
             now = self._clock.monotonic()
             for schedule in self._schedules.values():
                 schedule.forget(worker, now)
+                self._choose_poller(schedule)
             self._tidy()
             self._flush()
 
@@ -84,6 +88,17 @@ class ScheduleService:
         if schedule is None:
             schedule = self._schedules[key] = _Schedule(definition, self, now)
         return schedule
+
+    def _choose_poller(self, schedule: "_Schedule") -> None:
+        """See to it that one of the workers that have a schedule asks its replicas for their load: the first that is connected."""
+        having = [
+            (worker, number) for worker in self._workers.values() for number, each in worker.schedules.items() if each is schedule
+        ]
+        if schedule.poller not in having:
+            schedule.poller = having[0] if having else None
+            if having:
+                worker, number = having[0]
+                worker.items.append(messages.Poll(number))
 
     def _tidy(self) -> None:
         used = {id(schedule) for worker in self._workers.values() for schedule in worker.schedules.values()}
@@ -114,7 +129,7 @@ class _Worker:
         self.peer = peer
         self.base = base
         self.schedules: dict[int, _Schedule] = {}
-        self.items: list[messages.Sent | messages.Refused | messages.Degraded | messages.Withdrawn] = []
+        self.items: list[messages.Sent | messages.Refused | messages.Degraded | messages.Withdrawn | messages.Poll] = []
 
 
 class _Schedule:
@@ -125,6 +140,8 @@ class _Schedule:
         self.scheduler = definition.scheduler(now)
         self.owners: dict[int, tuple[_Worker, int]] = {}
         """Of each job: its worker, and the number of the schedule there."""
+        self.poller: tuple[_Worker, int] | None = None
+        """The worker that asks the replicas for their load, and the number of the schedule there."""
         self._service = service
 
     @property
@@ -163,6 +180,8 @@ class _Schedule:
                 decisions = scheduler.gone(worker.base + item.job, now)
                 self.owners.pop(worker.base + item.job, None)
                 self.decided(decisions)
+            case messages.Load():
+                self.decided(scheduler.metrics(item.replica, item.reported, now, item.since))
 
     def forget(self, worker: _Worker, now: float) -> None:
         """A worker is gone, and its calls with it."""

@@ -9,7 +9,8 @@ from antiphon.dispatch.coordinator.party import Link, Message
 from antiphon.dispatch.coordinator.schedules import messages
 from antiphon.dispatch.coordinator.schedules.messages import ScheduleDecisions, ScheduleEvents
 from antiphon.dispatch.definition import Definition
-from antiphon.dispatch.desk import Desk, LocalDesk, Waiter
+from antiphon.dispatch.desk import LocalDesk, PolledDesk, Waiter
+from antiphon.scheduling.info import Reported
 from antiphon.scheduling.job import Degrade, Dispatch, Job, Refuse
 
 
@@ -31,7 +32,7 @@ class WorkerDesks:
         self.linked = False
         """The coordinator is there."""
 
-    def desk(self, definition: Definition) -> Desk:
+    def desk(self, definition: Definition) -> PolledDesk:
         """The desk of that definition."""
         key = definition.key
         desk = self._desks.get(key)
@@ -83,7 +84,11 @@ class WorkerDesks:
         if isinstance(message, ScheduleDecisions):
             for item in message.items:
                 desk = self._by_number.get(item.schedule)
-                if desk is not None:
+                if desk is None:
+                    continue
+                if isinstance(item, messages.Poll):
+                    desk.poll()
+                else:
                     desk.decided(item)
 
     def flush(self) -> None:
@@ -117,6 +122,7 @@ class _WorkerDesk:
         self._local = local
         self._clock = clock
         self._remote: dict[int, _Remote] = {}
+        self._polls_for_all = False
 
     @property
     def busy(self) -> bool:
@@ -173,6 +179,15 @@ class _WorkerDesk:
         else:
             self._tell(messages.Gone(self.number, job_id))
 
+    def polls(self) -> bool:
+        return self._polls_for_all or not self._desks.linked
+
+    def told(self, replica: int, reported: Reported, since: float) -> None:
+        if self._desks.linked:
+            self._desks.tell(messages.Load(self.number, replica, reported, since))
+        else:
+            self._local.told(replica, reported, since)
+
     def connected(self) -> None:
         """The coordinator is there: it is told of the calls that replicas answer."""
         for remote in self._remote.values():
@@ -181,10 +196,15 @@ class _WorkerDesk:
 
     def lost(self) -> None:
         """It is gone: what waited there waits here."""
+        self._polls_for_all = False
         for job_id, remote in list(self._remote.items()):
             if not remote.replicas:
                 del self._remote[job_id]
                 self._local.arrived(remote.job, remote.waiter)
+
+    def poll(self) -> None:
+        """The coordinator wants this worker to ask the replicas for their load."""
+        self._polls_for_all = True
 
     def decided(self, item: messages.Sent | messages.Refused | messages.Degraded | messages.Withdrawn) -> None:
         """The coordinator's word about a call."""

@@ -8,7 +8,7 @@ from antiphon.dispatch.coordinator.framing import frame, from_coordinator, from_
 from antiphon.dispatch.coordinator.schedules.service import ScheduleService
 from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
 from antiphon.dispatch.definition import Definition
-from antiphon.scheduling.info import ReplicaInfo
+from antiphon.scheduling.info import ReplicaInfo, Reported
 from antiphon.scheduling.job import Job
 from antiphon.scheduling.settings import DegradeSettings, LimitSettings, RetrySettings, SchedulerSettings
 from antiphon.testing import FakeClock
@@ -235,3 +235,59 @@ def test_refusals_come_back_to_who_asked(rig, workers):
     waiting = second.ask(1)
     rig.clock.advance(31.0)
     assert waiting.told == ["waited"]
+
+
+def others(rig):
+    """What the coordinator knows of others' calls."""
+    return [replica.others for route in rig.service.states().routes for replica in route.replicas]
+
+
+def test_one_worker_asks_for_all_and_another_one_when_it_is_gone(rig, workers):
+    first, second = workers
+    assert (first.desk.polls(), second.desk.polls()) == (True, False)
+    first.desk.told(0, Reported(5, 0), rig.clock.monotonic())
+    assert others(rig) == [5]
+    assert [replica.others for route in first.desks.states().routes for replica in route.replicas] == [None]
+    first.cut()
+    assert second.desk.polls()
+    second.desk.told(0, Reported(7, 0), rig.clock.monotonic())
+    assert others(rig) == [7]
+
+
+def test_who_has_lost_the_coordinator_asks_for_itself_until_it_is_back(rig, workers):
+    rig.restart()
+    for worker in workers:
+        worker.cut()
+        assert worker.desk.polls()
+        worker.desk.told(0, Reported(3, 0), rig.clock.monotonic())
+        assert [replica.others for route in worker.desks.states().routes for replica in route.replicas] == [3]
+    for worker in reversed(workers):
+        worker.connect()
+    assert [worker.desk.polls() for worker in workers] == [False, True]
+
+
+def test_who_has_no_such_route_any_more_asks_no_more(rig, workers):
+    first, second = workers
+    first.desks.keep(set())
+    assert second.desk.polls()
+    first.desk = first.desks.desk(DEFINITION)
+    assert not first.desk.polls(), "the other one goes on"
+
+
+def test_each_schedule_has_somebody_who_asks(rig, workers):
+    _, second = workers
+    own = second.desks.desk(DEGRADING)
+    assert own.polls()
+    assert not second.desk.polls()
+
+
+def test_calls_of_all_workers_are_known_when_a_replica_tells_its_load(rig, workers):
+    first, second = workers
+    first.ask(1)
+    first.desk.told(0, Reported(1, 0), rig.clock.monotonic())
+    assert others(rig) == [0]
+    first.desk.finished(1, 0, 5)
+    second.ask(1)
+    second.desk.finished(1, 0, 5)
+    first.desk.told(0, Reported(1, 0), rig.clock.monotonic())
+    assert others(rig) == [0], "it counted before that call was over"
