@@ -1,6 +1,7 @@
 """Reading and rewriting OpenAI's dialect without touching what need not be touched."""
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from antiphon.core.errors import InvalidRequest, UpstreamBroken
 from antiphon.core.types import Usage
 from antiphon.execution.wire.openai import passthrough as wire
+from antiphon.execution.wire.openai.mending import Mender
 from antiphon.execution.wire.openai.watch import Watch
 from antiphon.execution.wire.reading import UNREADABLE
 from antiphon.transport import sse
@@ -167,3 +169,35 @@ def test_the_word_null_is_no_end() -> None:
     assert not watch.begun
     with pytest.raises(UpstreamBroken):
         watch.finish()
+
+
+EVENTS = st.sampled_from(
+    [
+        b'data: {"choices":[{"index":0,"delta":{"content":"blue"}}]}',
+        b'data: {"choices":[{"index":0,"delta":{"content":"say \\"usage\\": {}"}}]}',
+        b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}',
+        b'data: {"choices":[{"index":0,"delta":{}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}',
+        b'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}',
+        b": a comment",
+        b"data: not json",
+    ]
+)
+
+
+@given(st.lists(st.tuples(EVENTS, st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r"])), min_size=1, max_size=12))
+def test_a_block_of_events_is_mended_as_each_of_them(events: list[tuple[bytes, bytes]]) -> None:
+    raw = [event + boundary for event, boundary in events]
+    one, each = Mender(wants_usage=True), Mender(wants_usage=True)
+    assert shapes(one.mended(b"".join(raw))) == shapes(b"".join(map(each.mended, raw)))
+    assert one.usage == each.usage
+
+
+def test_words_in_a_block_with_usage_keep_their_bytes() -> None:
+    words = b'data: {"choices": [ {"index":0, "delta":{"content":"blue"}} ]}\n\n' * 100
+    usage = b'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\n'
+    assert Mender(wants_usage=True).mended(words + usage) == words
+
+
+def shapes(raw: bytes) -> bytes:
+    """Bytes of a stream without the ids of calls that were made up."""
+    return re.sub(rb'"id":"call_[^"]*"', b'"id":"call"', raw)

@@ -41,8 +41,10 @@ class Mender:
         """What was used, where no such event told it."""
 
     def mended(self, raw: bytes) -> bytes:
-        """Whole events, mended; the event of usage is held until the end."""
-        return b"".join(self._mended(event) for event in sse.split(raw))
+        """Whole events, mended; the event of usage is held until the end. Those before the first that may need it are not read."""
+        first = min(place for place in (raw.find(b'"tool_calls"'), raw.find(b'"usage"'), len(raw)) if place >= 0)
+        begin = sse.beginning(raw, first)
+        return raw[:begin] + b"".join(self._mended(event) for event in sse.split(raw[begin:]))
 
     def with_usage(self, raw: bytes, frames: bytes) -> bytes:
         """The last frame, its ``[DONE]`` behind the usage where that was asked for; ``frames`` are the last ones that came."""
@@ -57,6 +59,8 @@ class Mender:
         return raw[:at] + held + raw[at:]
 
     def _mended(self, raw: bytes) -> bytes:
+        if b'"usage"' not in raw and b'"tool_calls"' not in raw:
+            return raw
         events = sse.parse(raw)
         if len(events) != 1 or events[0].data.strip() == "[DONE]":
             return raw

@@ -165,8 +165,8 @@ def has_content(chunk: Chunk | None) -> bool:
 
 def up_to_done(raw: bytes) -> bytes | None:
     """A frame up to and with its ``[DONE]`` event, None where it has none; the same words inside a text do not count."""
-    length = 0
-    for event in sse.split(raw):
+    length = sse.beginning(raw, raw.find(b"[DONE]"))
+    for event in sse.split(raw[length:]):
         length += len(event)
         if b"[DONE]" in event and any(parsed.data.strip() == "[DONE]" for parsed in sse.parse(event)):
             return raw[:length]
