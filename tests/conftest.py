@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +20,9 @@ HOW_TO_GET = {
 }
 ELSEWHERE = "only on"
 """A skip whose reason begins so is about the platform, not about a missing part, and is let pass everywhere."""
+
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this in the background ignores it, for children too
 
 
 class Need:

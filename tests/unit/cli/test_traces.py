@@ -115,7 +115,7 @@ def test_what_the_admin_api_tells(file, indent):
         ('{"data": [{"id": 1}]}', 1, "no known format"),
         ("{", 1, "no known format"),
         (AZURE.encode() + b"\xff\xff\n", 4, "UTF-8"),
-        (gzip.compress(AZURE.encode())[:-20], None, "breaks off"),
+        (gzip.compress(AZURE.encode(), mtime=0)[:-20], None, "breaks off"),
         ("", 0, "empty"),
         (AZURE.splitlines()[0], 0, "no call"),
         (AZURE.splitlines()[0] + "\n2023-11-16 18:15:51,5,0", 0, "no call"),
