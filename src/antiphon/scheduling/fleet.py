@@ -202,11 +202,7 @@ class Fleet:
     def _has_room(self, replica: Replica, now: float) -> bool:
         if not replica.out:
             return True
-        return (
-            not replica.doubted
-            and replica.load(now) < replica.limit.value
-            and replica.speed.first_token(replica.backlog(now)) < self.backlog
-        )
+        return not replica.doubted and replica.has_room(now) and replica.speed.first_token(replica.backlog(now)) < self.backlog
 
     def recovers(self, replica: Replica, at: float) -> None:
         """A replica may be asked again at that moment."""

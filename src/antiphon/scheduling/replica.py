@@ -235,14 +235,20 @@ class Replica:
         most = self.info.limits.max_tokens
         if most and self.held(now) + job.prompt_tokens + output > most:
             return False
-        return self.load(now) < max(1.0, self.limit.value * share) and not self.doubted
+        return self.has_room(now, share) and not self.doubted
+
+    def has_room(self, now: float, share: float = 1.0) -> bool:
+        """Whether one more call is within its limit. Others' calls count, but leave room for those that it may always have."""
+        most = max(1.0, self.limit.value * share)
+        return self.load(now) < most or len(self.out) < min(float(self.info.limits.min_calls), most)
 
     def place_in(self, now: float) -> float:
         """Seconds until it may have one more call; 0 where it may now. Each of those that wait for its sake comes before."""
-        over = self.load(now) - self.limit.value + self.awaited
-        if over < 0:
+        if not self.out:
             return 0.0
-        return self._answer_time * (over + 1) / max(1, len(self.out))
+        load, most = self.load(now), self.limit.value
+        over = min(load - most, len(self.out) - min(float(self.info.limits.min_calls), most)) + self.awaited
+        return self._answer_time * (over + 1) / max(1.0, load) if over >= 0 else 0.0
 
     # -- how it is
 

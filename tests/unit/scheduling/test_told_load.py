@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.scheduling.info import Reported
+from antiphon.scheduling.info import ReplicaInfo, Reported
 from antiphon.scheduling.job import Dispatch
 from antiphon.scheduling.replica import HIGHS_KEPT_FOR, METRICS_COUNT_FOR, Most
 from antiphon.scheduling.scheduler import Scheduler
-from antiphon.scheduling.settings import SchedulerSettings
+from antiphon.scheduling.settings import LimitSettings, SchedulerSettings
 from tests.unit.scheduling.fleets import busy, fleet, info, job, learn, send
 
 TICKS = st.integers(0, 60)
@@ -148,3 +148,25 @@ def test_the_pace_of_a_replica_is_learned_with_all_calls_that_are_there():
                 replica.gone(each, now + 1)
     assert of.replicas[1].speed.per_token(15.0) == pytest.approx(0.025, rel=0.1)
     assert of.replicas[0].speed.per_token(3.0) == pytest.approx(0.013, rel=0.1)
+
+
+@pytest.mark.parametrize("names", ["a", "ab"])
+def test_where_others_fill_all_places_ours_still_have_those_that_they_may_always_have(names):
+    limits = LimitSettings(max_calls=32, min_calls=4)
+    replicas = [ReplicaInfo(name, limits=limits) for name in names]
+    scheduler = Scheduler(replicas, (("balanced", 1.0),), SchedulerSettings())
+    now = 0.0
+    for number in range(1, 9):  # one after the other, each taking two seconds
+        for index in range(len(names)):
+            scheduler.metrics(index, Reported(10**10, 0), now, now)
+        (sent,) = scheduler.arrived(job(number), now)
+        assert isinstance(sent, Dispatch)
+        assert scheduler.first_token(number, sent.replica, now + 0.01) == []
+        now += 2.0
+        assert scheduler.finished(number, sent.replica, 10, now) == []
+    for index in range(len(names)):
+        scheduler.metrics(index, Reported(10**10, 0), now, now)
+    for number in range(10, 10 + 4 * len(names)):
+        (sent,) = scheduler.arrived(job(number), now)
+        scheduler.first_token(number, sent.replica, now)
+    assert scheduler.arrived(job(99), now) == [], "the next one waits"

@@ -10,9 +10,9 @@ from prometheus_client.samples import Sample
 
 from antiphon.execution.providers import ServerLoad
 
-MAX_LINES = 512
+MAX_LINES = 128
 """Lines with gauges that are read: one for each engine that stands behind a server."""
-MAX_LINE = 8192
+MAX_LINE = 1024
 """Bytes that one may have."""
 MOST = 10_000_000_000
 """Calls or tokens; who says more than that is wrong."""
@@ -83,8 +83,11 @@ def _samples(name: str, page: bytes) -> Iterator[Sample]:
 
 @lru_cache(maxsize=256)  # most lines are as they were the last time, and those of a server's settings always are
 def _parsed(line: bytes) -> tuple[Sample, ...]:
-    families = text_string_to_metric_families(line.decode(errors="replace"))
-    return tuple(sample for family in families for sample in family.samples)
+    try:
+        families = text_string_to_metric_families(line.decode(errors="replace"))
+        return tuple(sample for family in families for sample in family.samples)
+    except ValueError:  # what it says is in the page, and may be a secret
+        raise ValueError("a line is not in Prometheus' text format") from None
 
 
 def _lines(name: bytes, page: bytes) -> Iterator[bytes]:
