@@ -24,6 +24,7 @@ from antiphon.core.breaker_policy import BreakerPolicy
 from antiphon.core.errors import AntiphonError
 from antiphon.core.types import Headers
 from antiphon.transport.client import ClientPool, ClientTimeouts
+from antiphon.transport.fetching import fetch
 from antiphon.transport.listeners import tcp_listener
 from antiphon.transport.origin import Origin
 from antiphon.transport.server import HttpServer, Request, Responder
@@ -46,7 +47,7 @@ SECONDS = 10.0
 HEAD = (
     "workers",
     "models",
-    "breakers opened",
+    "due to open",
     "late calls",
     "trip P50 ms",
     "at most",
@@ -122,27 +123,6 @@ class Server:
             self.due[model] = self.last[model] = now
 
 
-class _Listener:
-    """Takes one answer."""
-
-    def __init__(self, over: "asyncio.Future[int]") -> None:
-        self._over = over
-        self._status = 0
-
-    def head(self, status: int, headers: Headers) -> None:
-        self._status = status
-
-    def data(self, chunk: bytes) -> None: ...
-
-    def complete(self) -> None:
-        if not self._over.done():
-            self._over.set_result(self._status)
-
-    def broken(self, error: AntiphonError) -> None:
-        if not self._over.done():
-            self._over.set_result(0)
-
-
 class Callers:
     """Everybody who calls the gateway."""
 
@@ -153,13 +133,14 @@ class Callers:
 
     async def ask(self, model: str) -> float:
         """Ask that model, and give back the milliseconds that it took."""
-        over: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         body = json.dumps({"model": model, "messages": [{"role": "user", "content": "Why is the sky blue?"}]}).encode()
         began = time.monotonic()
-        self._pool.request("POST", "/v1/chat/completions", JSON, body, _Listener(over))
-        status = await over
+        try:
+            good = (await fetch(self._pool, "POST", "/v1/chat/completions", JSON, body)).status == 200
+        except AntiphonError:
+            good = False
         self.calls += 1
-        self.errors += status != 200
+        self.errors += not good
         return (time.monotonic() - began) * 1000
 
     async def each(self, models: Sequence[str], ask: Callable[[str], Awaitable[object]]) -> None:
@@ -219,7 +200,7 @@ async def measure(count: int, workers: int, seed: int) -> Found:
     took = sorted((sick.last[model] - due) * 1000 for model, due in sick.due.items()) or [0.0]
     return Found(
         count,
-        len(took),
+        len(sick.due),
         sick.late,
         took[len(took) // 2],
         took[-1],
@@ -280,7 +261,7 @@ def main(arguments: list[str]) -> int:
             print(
                 f"| {counts} | {' | '.join(f'{figure:.1f}' for figure in figures)} | {found.calls} | {found.errors} |", flush=True
             )
-            kept &= found.trip_most <= PROMISES.get(count, max(PROMISES.values()))
+            kept &= found.due > 0 and found.trip_most <= PROMISES.get(count, max(PROMISES.values()))
     print(f"promise: each breaker opens within {PROMISES} ms: {'kept' if kept else 'NOT KEPT'}")
     return 0 if kept else 1
 

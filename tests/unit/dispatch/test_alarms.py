@@ -4,6 +4,7 @@ from math import inf
 
 from antiphon.dispatch.alarms import Alarms
 from antiphon.testing import FakeClock
+from tests.unit.dispatch.timers import Timer
 
 
 class Sleeper:
@@ -13,18 +14,6 @@ class Sleeper:
 
     def tick(self):
         self.woken.append(round(self.clock.monotonic() - 1000.0, 3))
-
-
-class Timer:
-    def __init__(self, ring):
-        self.ring = ring
-
-    def cancel(self):
-        self.ring = None
-
-    def __call__(self):
-        if self.ring is not None:
-            self.ring()
 
 
 def alarms(clock):

@@ -13,21 +13,10 @@ from antiphon.execution.providers._gauges import Gauges
 from antiphon.scheduling.info import Reported
 from antiphon.scheduling.replica import HIGHS_KEPT_FOR
 from antiphon.testing import FakeClock
+from tests.unit.dispatch.timers import Timer
 
 PAGE = b"up:running 3\nup:waiting 2\n"
 LAG = 0.25
-
-
-class Timer:
-    def __init__(self, ring):
-        self.ring = ring
-
-    def cancel(self):
-        self.ring = None
-
-    def __call__(self):
-        if self.ring is not None:
-            self.ring()
 
 
 class Exchange:
