@@ -239,16 +239,18 @@ class Replica:
 
     def has_room(self, now: float, share: float = 1.0) -> bool:
         """Whether one more call is within its limit. Others' calls count, but leave room for those that it may always have."""
-        most = max(1.0, self.limit.value * share)
-        return self.load(now) < most or len(self.out) < min(float(self.info.limits.min_calls), most)
+        return self._beyond(max(1.0, self.limit.value * share), now) < 0
+
+    def _beyond(self, most: float, now: float) -> float:
+        """Calls by which it is beyond a limit, or beyond those of ours that it may always have, whichever is less."""
+        return min(self.load(now) - most, len(self.out) - min(float(self.info.limits.min_calls), most))
 
     def place_in(self, now: float) -> float:
         """Seconds until it may have one more call; 0 where it may now. Each of those that wait for its sake comes before."""
         if not self.out:
             return 0.0
-        load, most = self.load(now), self.limit.value
-        over = min(load - most, len(self.out) - min(float(self.info.limits.min_calls), most)) + self.awaited
-        return self._answer_time * (over + 1) / max(1.0, load) if over >= 0 else 0.0
+        over = self._beyond(self.limit.value, now) + self.awaited
+        return self._answer_time * (over + 1) / max(1.0, self.load(now)) if over >= 0 else 0.0
 
     # -- how it is
 

@@ -427,7 +427,7 @@ class Scheduler:
             while (held := self._aside.first(index)) is not None:
                 if index not in self.fleet.usable:
                     self._release(held)
-                elif not replica.out or replica.has_room(now):
+                elif replica.has_room(now):
                     self._take_back(held)
                     self._send(held, replica, NO_REASONS, now, decisions)
                 else:
