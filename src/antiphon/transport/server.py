@@ -525,6 +525,7 @@ class HttpServer:
         self.draining = True
         for server in self._servers:
             server.close()
+        await asyncio.sleep(0)  # one that was accepted in this very turn has not said yet that it is there
         now = self._loop.time()
         deadline, linger = now + grace, now + min(grace, LINGER)
         while (self.connections and now < deadline) or (self.arriving and now < linger):

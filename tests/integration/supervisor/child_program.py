@@ -69,6 +69,7 @@ class Server:
     async def drain(self) -> None:
         for server in (*self._servers, *self._public.values()):
             server.close()
+        await asyncio.sleep(0)  # who was accepted in this very turn is not among the running yet
         if self._running:
             await asyncio.wait(self._running)
 

@@ -1,5 +1,6 @@
 """The HTTP server against real sockets, well-behaved and not."""
 
+import asyncio
 import contextlib
 import threading
 import time
@@ -7,7 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from antiphon.transport.server import Request, Responder, ServerLimits
+from antiphon.transport.listeners import tcp_listener
+from antiphon.transport.server import HttpServer, Request, Responder, ServerLimits
 from tests.integration.transport.loop_thread import LoopThread
 
 PLAIN = ((b"content-type", b"text/plain"),)
@@ -225,6 +227,28 @@ def test_drain_finishes_what_runs_and_tells_idle_peers_to_close(loop: LoopThread
     assert not done.is_alive()
     with pytest.raises(ConnectionRefusedError):
         loop.peer(port)
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_no_connection_is_lost_between_a_server_that_drains_and_the_next_on_its_socket(loop: LoopThread, turns: int) -> None:
+    listener = tcp_listener("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+
+    async def hand_over() -> None:
+        leaving, coming = HttpServer(echo), HttpServer(echo)
+        loop.servers += [leaving, coming]
+        await leaving.listen(listener.dup())
+        peer.send(b"GET /x HTTP/1.1\r\nhost: a\r\n\r\n")
+        for _ in range(turns):  # it may be in the socket's queue, accepted, or served
+            await asyncio.sleep(0)
+        await leaving.drain(5)
+        assert not leaving.connections  # the process may end now
+        await coming.listen(listener)
+
+    listener.listen()
+    peer = loop.peer(port)
+    loop.run(hand_over())
+    assert peer.read_until(b"GET /x ").startswith(b"HTTP/1.1 200 OK")
 
 
 def test_an_offer_to_upgrade_is_answered_in_http_1_1(loop: LoopThread) -> None:
