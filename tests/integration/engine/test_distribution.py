@@ -69,12 +69,16 @@ def test_later_tokens_are_too(engine: Engine, direct: DirectModel) -> None:
     "params", [{}, {"temperature": 0}, {"temperature": 0.5, "top_p": 0.5}, {"presence_penalty": 1.5}, {"json_object": True}]
 )
 def test_logprobs_are_those_of_the_model_whatever_the_sampler_does(engine: Engine, direct: DirectModel, params: dict) -> None:
+    """The cache holds 8-bit numbers, whose errors show the more the less likely a token was; which are drawn depends on the CPU."""
     ids = engine.encode(STORY)
-    answer = ask_one(engine, ids, **{"max_tokens": 16, "logprobs": True, "seed": 3, **params})
-    tokens = answer.ids[0]
-    expected = direct.log_probabilities([*ids, *tokens])[len(ids) - 1 : -1][np.arange(len(tokens)), tokens]
-    difference = np.abs(np.array(answer.logprobs[0]) - expected)
-    assert difference.mean() < 0.08  # the KV cache holds 8-bit numbers
+    differences, surprises = [], []
+    for answer in ask(engine, *((ids, {"max_tokens": 16, "logprobs": True, "seed": seed, **params}) for seed in range(4))):
+        tokens = answer.ids[0]
+        expected = direct.log_probabilities([*ids, *tokens])[len(ids) - 1 : -1][np.arange(len(tokens)), tokens]
+        differences.append(np.abs(np.array(answer.logprobs[0]) - expected))
+        surprises.append(-expected)
+    difference = np.concatenate(differences)
+    assert difference.mean() < 0.06 + 0.02 * np.concatenate(surprises).mean()
     assert difference.max() < 0.6
 
 
