@@ -176,6 +176,15 @@ class CallRecord(ApiObject, frozen=True, kw_only=True, dict=True):
     """A second replica was asked while the first was silent."""
     degraded: str = ""
     """What answered in place of the route's own replicas, and why."""
+    cost: int = 0
+    """In millionths of the unit of money."""
+    estimated: bool = False
+    """The usage, and so the cost, is an estimate."""
+    team: str = ""
+    project: str = ""
+    application: str = ""
+    user: str = ""
+    """To whom the caller's key belongs."""
 
 
 class CallList(Answer, frozen=True, kw_only=True, dict=True):
@@ -194,8 +203,53 @@ class CallListParams(CallOptions, total=False):
     """Only calls of this model."""
 
 
+class LimitState(ApiObject, frozen=True, kw_only=True, dict=True):
+    """What somebody may use of something, and has used. Money is in millionths of its unit."""
+
+    id: str
+    scope: str = ""
+    """``everyone``, ``team``, ``project``, ``application``, ``user``, ``key`` or ``model``."""
+    name: str = ""
+    measure: str = ""
+    """``requests``, ``tokens``, ``input_tokens``, ``output_tokens``, ``concurrency`` or ``money``."""
+    window: str = ""
+    """``sliding``, ``calendar``, ``month`` or ``none``."""
+    seconds: int = 0
+    """Length of the window; 0 for months, and where there is none."""
+    limit: int | None = None
+    """None where the configuration has the limit no longer."""
+    used: int = 0
+    reserved: int = 0
+    """By calls under way, as the most that they may use."""
+    left: int | None = None
+    resets_at: float | None = None
+    """Unix time, seconds; None where the window slides, and where there is none."""
+
+
+class LimitList(Answer, frozen=True, kw_only=True, dict=True):
+    """Limits of which something is used, in the order of their ids."""
+
+    data: tuple[LimitState, ...]
+    has_more: bool = False
+    """There are more: ask again with ``after`` the last id."""
+    object: str = "list"
+
+
+class LimitListParams(CallOptions, total=False):
+    """Which limits."""
+
+    limit: int | None
+    """1 to 1000; the server's default is 100."""
+    after: str | None
+    """Only limits whose id comes behind this one."""
+    scope: str | None
+    """Only limits of keys, say (``key``)."""
+    name: str | None
+    """Only limits of this one."""
+
+
 class Admin(Resource):
-    """How the server is. Where it has keys, ``processes``, ``routes`` and ``calls`` want one."""
+    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls`` and ``limits`` want one."""
 
     def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -217,13 +271,17 @@ class Admin(Resource):
         """The last calls, latest first. Raises APIError."""
         return self._sender.whole(_calls(take(params, CallListParams, self._options)))
 
+    def limits(self, **params: Unpack[LimitListParams]) -> LimitList:
+        """What was used of each limit. Raises APIError."""
+        return self._sender.whole(_limits(take(params, LimitListParams, self._options)))
+
     def metrics(self, **options: Unpack[CallOptions]) -> str:
         """The metrics in Prometheus' text format. Raises APIError."""
         return self._sender.whole(_metrics(_how(options, self._options)))
 
 
 class AsyncAdmin(AsyncResource):
-    """How the server is. Where it has keys, ``processes``, ``routes`` and ``calls`` want one."""
+    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls`` and ``limits`` want one."""
 
     async def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -244,6 +302,10 @@ class AsyncAdmin(AsyncResource):
     async def calls(self, **params: Unpack[CallListParams]) -> CallList:
         """The last calls, latest first. Raises APIError."""
         return await self._sender.whole(_calls(take(params, CallListParams, self._options)))
+
+    async def limits(self, **params: Unpack[LimitListParams]) -> LimitList:
+        """What was used of each limit. Raises APIError."""
+        return await self._sender.whole(_limits(take(params, LimitListParams, self._options)))
 
     async def metrics(self, **options: Unpack[CallOptions]) -> str:
         """The metrics in Prometheus' text format. Raises APIError."""
@@ -273,6 +335,11 @@ def _routes(options: Options) -> Ask[RouteStates]:
 def _calls(params: Params) -> Ask[CallList]:
     query = f"?{urlencode(params.body)}" if params.body else ""
     return Ask(path=f"/admin/calls{query}", decode=reader(CallList), options=params.options)
+
+
+def _limits(params: Params) -> Ask[LimitList]:
+    query = f"?{urlencode(params.body)}" if params.body else ""
+    return Ask(path=f"/admin/limits{query}", decode=reader(LimitList), options=params.options)
 
 
 def _metrics(options: Options) -> Ask[str]:

@@ -26,6 +26,8 @@ def child_settings(role: str, settings: Settings) -> Settings:
             return Settings(server=serving, models=(), embeddings=settings.embeddings, cache_dir=settings.cache_dir)
         case "coordinator":
             return Settings(server=ending, models=(), data_dir=settings.data_dir)
+        case "control":
+            return Settings(server=ending, models=(), limits=settings.limits)
         case _:
             return Settings(server=ending, models=())
 

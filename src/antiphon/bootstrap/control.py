@@ -12,14 +12,18 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 
+from antiphon.bootstrap.metering import rules
 from antiphon.bootstrap.process import Child, Update, run, socket_path
-from antiphon.bootstrap.shared_state import SCHEDULES_PATH
+from antiphon.bootstrap.shared_state import ACCOUNTS_PATH, SCHEDULES_PATH
 from antiphon.bootstrap.state import read_state
+from antiphon.config import Settings
 from antiphon.core.errors import UpstreamBroken
+from antiphon.core.ledger import AccountStandings
 from antiphon.core.processes import ServerState
 from antiphon.core.schedules import RouteStates
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
+from antiphon.governance.limits import Limits
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
 from antiphon.storage.memory_records import MemoryRecordStore
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
@@ -38,8 +42,9 @@ T = TypeVar("T")
 class SocketSources:
     """Asks the processes of a run folder over their Unix sockets. Create it on the running loop, and close it."""
 
-    def __init__(self, run_dir: str) -> None:
+    def __init__(self, run_dir: str, settings: Settings) -> None:
         self._run_dir = run_dir
+        self._limits = Limits(rules(settings.limits))
         self._pools: dict[str, ClientPool] = {}
 
     def server(self) -> ServerState:
@@ -50,6 +55,16 @@ class SocketSources:
 
     async def route_states(self, process: str) -> RouteStates:
         return await self._asked(process, SCHEDULES_PATH, RouteStates, TIMEOUTS)
+
+    async def accounts(self, process: str) -> AccountStandings:
+        return await self._asked(process, ACCOUNTS_PATH, AccountStandings, TIMEOUTS)
+
+    def limits(self) -> Limits:
+        return self._limits
+
+    def take(self, update: Update) -> None:
+        """Go over to new settings; all else that is asked of the control plane lies with others, who have gone over."""
+        self._limits = Limits(rules(update.settings.limits))
 
     async def engine_stats(self, process: str) -> EngineReport:
         return await self._asked(process, "/stats", EngineReport, ENGINE_TIMEOUTS)
@@ -107,21 +122,17 @@ def configure(app: ASGIApp, grace: float, *, uds: str | None = None, port: int =
 async def main(child: Child) -> None:
     """Serve until the process is asked to stop, then finish what was begun within the grace."""
     spec = child.spec
-    sources = SocketSources(spec.run_dir)
+    sources = SocketSources(spec.run_dir, spec.settings)
     config = configure(
         create_app(sources, MemoryRecordStore()), spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name)
     )
-    server = Server(config, lambda: child.ready(_nothing_changes))
+    server = Server(config, lambda: child.ready(sources.take))
     stopper = asyncio.create_task(_stop(child.stopping, server))
     try:
         await server.serve()
     finally:
         stopper.cancel()
         await sources.close()
-
-
-def _nothing_changes(_: Update) -> None:
-    """What is asked of the control plane lies with others, who have gone over to the new settings."""
 
 
 async def _stop(stopping: asyncio.Event, server: uvicorn.Server) -> None:

@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from antiphon.bootstrap.cycles import collect_seldom
 from antiphon.bootstrap.process import Child, run, socket_path
-from antiphon.bootstrap.shared_state import SCHEDULES_PATH, SHARED_SOCKET
+from antiphon.bootstrap.shared_state import ACCOUNTS_PATH, SCHEDULES_PATH, SHARED_SOCKET
 from antiphon.core.clock import SystemClock
 from antiphon.dispatch.coordinator.ledger.journal import Journal
 from antiphon.dispatch.coordinator.server import CoordinatorServer
@@ -26,10 +27,14 @@ async def main(child: Child) -> None:
     clock = SystemClock()
     coordinator = CoordinatorServer(Journal(Path(spec.settings.data_dir) / "ledger" / "journal"), clock)
     encode = msgspec.json.Encoder().encode
+    told: dict[str, Callable[[], msgspec.Struct]] = {
+        SCHEDULES_PATH: coordinator.schedules.states,
+        ACCOUNTS_PATH: coordinator.accounts,
+    }
 
     def tell(request: Request, responder: Responder) -> None:
-        told = coordinator.schedules.states() if request.path == SCHEDULES_PATH else coordinator.stats()
-        responder.send(200, ((b"content-type", b"application/json"),), encode(told))
+        answer = told.get(request.path, coordinator.stats)
+        responder.send(200, ((b"content-type", b"application/json"),), encode(answer()))
 
     server = HttpServer(tell)
     try:

@@ -2,15 +2,19 @@
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from antiphon import __version__
+from antiphon.bootstrap.metering import metering
+from antiphon.bootstrap.plan import coordinated
 from antiphon.bootstrap.process import engine_name, socket_path
 from antiphon.bootstrap.routes import Routes
 from antiphon.config import ProviderSettings, Settings, tls_options
+from antiphon.core.ledger import Ledger
 from antiphon.core.ports import Model, Observer
 from antiphon.core.response_store import ResponseStore
 from antiphon.core.types import ModelCard
@@ -56,24 +60,25 @@ _KINDS = {
 log = logging.getLogger(__name__)
 
 
+class Lasting(NamedTuple):
+    """What a worker keeps through changes of its settings."""
+
+    wheel: DeadlineWheel
+    observer: Observer
+    desks: WorkerDesks
+    ledger: Callable[[], Ledger]
+    """The ledger of the moment: it is another one where the coordinator comes or goes."""
+
+
 class DataPlane:
     """What a worker serves, and the counters that it shares with its own stats."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        keys: KeyRing,
-        run_dir: str,
-        wheel: DeadlineWheel,
-        observer: Observer,
-        responses: ResponseStore | None,
-        desks: WorkerDesks,
-    ) -> None:
-        self._wheel = wheel
+    def __init__(self, settings: Settings, keys: KeyRing, run_dir: str, lasting: Lasting, responses: ResponseStore | None) -> None:
+        self._wheel = lasting.wheel
         self._pools: list[ClientPool] = []
         self.in_flight = pipeline.InFlight()
         self._load_sources: dict[str, LoadSource] = {}
-        self._routes = Routes(settings, desks, self._load_sources)
+        self._routes = Routes(settings, lasting.desks, self._load_sources)
         directory = Directory(self._replicas(settings, run_dir), settings.aliases, self._routes)
         self._routes.complete(directory)
         runs: dict[str, pipeline.Run] = {
@@ -82,8 +87,11 @@ class DataPlane:
             "choose": pipeline.choose(directory, dict.fromkeys(CONTINUED, lambda model: Remembered(model, responses))),
             "execute": pipeline.execute,
             "settle": self.in_flight.settle,
-            "tell": pipeline.tell(observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),
+            "tell": pipeline.tell(lasting.observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),
         }
+        if meter := metering(settings, directory, lasting.ledger):
+            runs["reserve"] = pipeline.together(self.in_flight.reserve, meter.reserve)
+            runs["settle"] = pipeline.together(self.in_flight.settle, meter.settle)
         if keys.required:
             runs["identify"] = pipeline.identify(keys)
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
@@ -175,7 +183,7 @@ class DataPlane:
         return pool
 
     def _readiness(self, settings: Settings, run_dir: str) -> Readiness:
-        names = ["control", *(["coordinator"] if settings.server.workers > 1 else []), *_hosts(settings)]
+        names = ["control", *(["coordinator"] if coordinated(settings) else []), *_hosts(settings)]
         return Readiness(
             {name: self._pool(Origin(socket_path=socket_path(run_dir, name)), _PROBE_TIMEOUTS) for name in names}, __version__
         )

@@ -55,7 +55,7 @@ def plan(settings: Settings, paths: Mapping[str, str], run_dir: str, *, cores: i
     services = [_process("control", "control", settings, threads=1)]
     if settings.embeddings.enabled:
         services.append(_process("compute", "compute", settings, threads=min(cores, COMPUTE_THREADS)))
-    if settings.server.workers > 1:
+    if coordinated(settings):
         services.append(_process("coordinator", "coordinator", settings, threads=1))
     services += [_engine(model, paths, settings, cores) for model in settings.models]
     needs = tuple(service.name for service in services)
@@ -66,6 +66,11 @@ def plan(settings: Settings, paths: Mapping[str, str], run_dir: str, *, cores: i
     for process in (*services, *workers):
         socket_path(run_dir, process.name)
     return (*services, *workers)
+
+
+def coordinated(settings: Settings) -> bool:
+    """Whether there is a coordinator: several workers share what it keeps, and what callers have used must outlive a worker."""
+    return settings.server.workers > 1 or bool(settings.limits)
 
 
 def _inputs(process: PlannedProcess) -> tuple[object, ...]:

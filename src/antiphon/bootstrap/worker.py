@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from antiphon.bootstrap.cycles import CycleWatch, collect_seldom
-from antiphon.bootstrap.data_plane import DataPlane
+from antiphon.bootstrap.data_plane import DataPlane, Lasting
 from antiphon.bootstrap.kept_responses import KeptResponses
 from antiphon.bootstrap.process import Child, Update, run, socket_path
 from antiphon.bootstrap.shared_state import SharedState
@@ -18,6 +18,7 @@ from antiphon.bootstrap.worker_keys import WorkerKeys
 from antiphon.config import Settings, listening_tls, proxy_rules
 from antiphon.core.clock import SystemClock
 from antiphon.core.errors import InternalError
+from antiphon.core.ledger import Ledger
 from antiphon.core.ports import Observer
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.schedules.worker_desks import WorkerDesks
@@ -36,6 +37,9 @@ from antiphon.transport.tls import load_certificate
 
 EVENT_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=5.0, idle=5.0)
 """Patience with the control plane, s; what it does not take meanwhile goes to the disk."""
+
+MEETING = 5.0
+"""Seconds that the coordinator has to come up where it keeps what callers may use."""
 
 RETIRING = 0.1
 """Seconds between two looks whether the last call has ended that began with settings of before."""
@@ -94,6 +98,9 @@ class Worker:
         self._share(self._settings)
         self._keys.follow()
         await self._stats.listen(unix_listener(socket_path(self._run_dir, name)))
+        assert self._shared is not None
+        if self._settings.limits:
+            await self._shared.met(MEETING)
         await self.hold({fd: fd for fd in public})
 
     async def hold(self, public: Mapping[int, int | None]) -> None:
@@ -156,7 +163,8 @@ class Worker:
         if self._shared is not None:
             await self._shared.close()
         await self._keys.close()
-        await asyncio.gather(*self._closed_shares)
+        if self._closed_shares:  # all calls have ended, so none of them waits for long
+            await asyncio.wait(self._closed_shares, timeout=MEETING)
         self._finished.flush()
         await self._events.close()
         await self._control.close()
@@ -166,7 +174,12 @@ class Worker:
     def _planned(self, snapshot: Snapshot) -> DataPlane:
         settings, keys = snapshot.settings, self._keys.ring(snapshot)
         responses = self._responses.store(settings)
-        return DataPlane(settings, keys, self._run_dir, self._wheel, self._finished, responses, self._desks)
+        lasting = Lasting(self._wheel, self._finished, self._desks, self._ledger)
+        return DataPlane(settings, keys, self._run_dir, lasting, responses)
+
+    def _ledger(self) -> Ledger:
+        assert self._shared is not None
+        return self._shared.ledger
 
     def _share(self, settings: Settings) -> None:
         """Go over to what the coordinator keeps when other workers come, and back to what is one's own when they have gone."""
@@ -175,7 +188,7 @@ class Worker:
         old, self._shared = self._shared, SharedState(settings, self._name, self._run_dir, self._desks)
         self._stats.handler = self._keys.beside(self._shared.beside(self._answer_stats))
         if old is not None:
-            closing = asyncio.create_task(old.close())
+            closing = asyncio.create_task(old.retire())
             self._closed_shares.add(closing)
             closing.add_done_callback(self._closed_shares.discard)
 

@@ -15,7 +15,7 @@ from antiphon.bootstrap.revoking import revoke as revoke_keys
 from antiphon.cli.output import print_json, tell
 from antiphon.cli.settings import load_settings
 from antiphon.config import Settings
-from antiphon.config.keys_file import KeyRow, is_name, key_rows, read_keys_file
+from antiphon.config.keys_file import KeyRow, is_name, is_owner, key_rows, read_keys_file
 from antiphon.core.errors import AntiphonError, NotFound, SetupError
 from antiphon.gateway.key_table import digest_of
 
@@ -24,6 +24,7 @@ app = typer.Typer(name="keys", help="Make, show, revoke and restore the keys of 
 Config = Annotated[Path | None, typer.Option("--config", "-c", help="Configuration file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the workers of a running server.")]
+Belongs = Annotated[str, typer.Option(help="To whom the key belongs, for limits and costs.")]
 Named = Annotated[str, typer.Argument(help="Name of the key, or the beginning of its SHA-256 as sha256:HEX.", show_default=False)]
 
 SHOWN_DIGITS = 12
@@ -64,15 +65,27 @@ class Change(msgspec.Struct, frozen=True):
 
 
 @app.command()
-def new(name: Annotated[str, typer.Argument(help="Who will call with it.")], json: Json = False) -> None:
+def new(
+    name: Annotated[str, typer.Argument(help="Who will call with it.")],
+    team: Belongs = "",
+    project: Belongs = "",
+    application: Belongs = "",
+    user: Belongs = "",
+    json: Json = False,
+) -> None:
     """Print a fresh key, once, and the line for the file that server.keys_file names. Nothing is written anywhere."""
     if not is_name(name):
         raise SetupError(
             f"{name[:80]!r} cannot be the name of a key",
             remedy='take 1 to 256 bytes of UTF-8 that show, without blanks, that begin neither with "#" nor with "sha256:"',
         )
+    belongs = {"team": team, "project": project, "application": application, "user": user}
+    for field, other in belongs.items():
+        if other and not is_owner(other):
+            raise SetupError(f"{other[:80]!r} cannot be the name of a {field}", remedy="take 1 to 128 characters without blanks")
     key = f"ap-{secrets.token_urlsafe(32)}"
-    made = NewKey(name, key, f"{name} sha256:{digest_of(key.encode()).hex()}")
+    columns = "".join(f" {field}={other}" for field, other in belongs.items() if other)
+    made = NewKey(name, key, f"{name} sha256:{digest_of(key.encode()).hex()}{columns}")
     if json:
         print_json(made)
         return

@@ -119,7 +119,8 @@ class StatusLines:
     def _chat_models(self) -> list[str]:
         """What a caller can chat with now."""
         local = [model for process, model in self._models.items() if process not in self._failed]
-        return [*local, *(model.name for provider in self._settings.providers for model in provider.models)]
+        elsewhere = (model.name for provider in self._settings.providers for model in provider.models)
+        return list(dict.fromkeys((*local, *elsewhere)))  # what several providers serve is one name
 
 
 def _behind_balancer(address: str) -> str:

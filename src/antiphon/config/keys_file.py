@@ -1,4 +1,7 @@
-"""The file of callers' keys that ``server.keys_file`` names: ``name sha256:HEX`` lines, for more keys than YAML is good for."""
+"""The file of callers' keys that ``server.keys_file`` names: ``name sha256:HEX`` lines, for more keys than YAML is good for.
+
+Behind that, a line may say to whom a key belongs: ``team=NAME``, ``project=NAME``, ``application=NAME``, ``user=NAME``.
+"""
 
 import codecs
 import contextlib
@@ -12,8 +15,9 @@ from pathlib import Path
 import msgspec
 
 from antiphon.config.problems import raise_all
-from antiphon.config.settings import ServerSettings
+from antiphon.config.settings import KeySettings, ServerSettings
 from antiphon.core.errors import ConfigError
+from antiphon.core.types import Principal
 
 MAX_BYTES = 256 << 20
 """Size of the file at most: some two million keys."""
@@ -24,8 +28,11 @@ MAX_ERRORS = 20
 SETTLED = 2_000_000_000
 """Age of a change, ns, from which another one is sure to show in the time of the file."""
 
-_LINE = re.compile(rb"([^\s\x00-\x1f\x7f]{1,256})[ \t]+sha256:([0-9a-fA-F]{64})")
-_HINT = 'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it'
+_NAME = rb"[^\s\x00-\x1f\x7f]"
+_LINE = re.compile(
+    rb"(%b{1,256})[ \t]+sha256:([0-9a-fA-F]{64})((?:[ \t]+(?:team|project|application|user)=%b{1,128})*)" % (_NAME, _NAME)
+)
+_HINT = 'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it, and behind it team=, project=, application= or user='
 
 
 class KeyRow(msgspec.Struct, frozen=True, gc=False):
@@ -36,6 +43,15 @@ class KeyRow(msgspec.Struct, frozen=True, gc=False):
     """SHA-256 of the key."""
     line: int = 0
     """Where it is written, counted from 1."""
+    team: str = ""
+    project: str = ""
+    application: str = ""
+    user: str = ""
+
+    @property
+    def principal(self) -> Principal:
+        """Who calls with it."""
+        return Principal(self.name, self.team, self.project, self.application, self.user)
 
 
 def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
@@ -78,7 +94,7 @@ def key_rows(server: ServerSettings) -> list[KeyRow]:
 
     What ``check_keys`` has read is taken, once, where the file has not changed since.
     """
-    own = [KeyRow(row.name, hashlib.sha256(row.key.reveal().encode()).digest()) for row in server.keys]
+    own = [_own(row) for row in server.keys]
     if not server.keys_file:
         return own
     path = Path(server.keys_file)
@@ -87,6 +103,11 @@ def key_rows(server: ServerSettings) -> list[KeyRow]:
         if checked.state == _state(path) and checked.own == own:
             return checked.rows
     return [*own, *read_keys_file(path, own)]
+
+
+def _own(row: KeySettings) -> KeyRow:
+    digest = hashlib.sha256(row.key.reveal().encode()).digest()
+    return KeyRow(row.name, digest, team=row.team, project=row.project, application=row.application, user=row.user)
 
 
 def check_keys(server: ServerSettings) -> None:
@@ -154,12 +175,24 @@ def is_name(name: str) -> bool:
     return name.isprintable() and not name.startswith(("#", "sha256:")) and _LINE.fullmatch(line) is not None
 
 
+def is_owner(name: str) -> bool:
+    """Whether a team, a project, an application or a user may be called so."""
+    try:
+        return name.isprintable() and re.fullmatch(_NAME + rb"{1,128}", name.encode()) is not None
+    except UnicodeEncodeError:
+        return False
+
+
 def _row(line: bytes, number: int) -> KeyRow | None:
     match = _LINE.fullmatch(line)
     if match is None:
         return None
     try:
-        return KeyRow(match[1].decode(), bytes.fromhex(match[2].decode()), number)
+        fields = match[3].decode().split()
+        belongs = dict(field.split("=", 1) for field in fields)
+        if len(belongs) != len(fields):
+            return None  # one of them comes twice
+        return KeyRow(match[1].decode(), bytes.fromhex(match[2].decode()), number, **belongs)
     except UnicodeDecodeError:
         return None
 

@@ -9,6 +9,7 @@ import msgspec
 import platformdirs
 from msgspec import Meta
 
+from antiphon.config.limit_settings import LimitSettings, Owner, PriceSettings
 from antiphon.config.route_settings import RouteSettings, Tier
 from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook, mask_hook
 from antiphon.registry import default
@@ -70,6 +71,14 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The key itself. Write ``key: ${NAME}`` to take it from the environment, or ``key_file: path`` to read it from a file."""
     tier: Tier | None = None
     """Service tier of its calls, and the best that they may ask for; left out, they may ask for any, and are of their route's."""
+    team: Owner = ""
+    """Team that it belongs to, whose ``limits`` count its calls together with those of the team's other keys."""
+    project: Owner = ""
+    """Project that it belongs to."""
+    application: Owner = ""
+    """Application that uses it."""
+    user: Owner = ""
+    """Person who uses it."""
 
 
 class ResponseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -119,7 +128,8 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keys: tuple[KeySettings, ...] = ()
     """Keys of the callers. With none, and no ``keys_file``, whoever reaches the listen address may call."""
     keys_file: str = ""
-    """Text file of further keys, one ``name sha256:HEX`` a line, as ``antiphon keys new`` prints it. Read again on reload."""
+    """Text file of further keys, one ``name sha256:HEX`` a line, as ``antiphon keys new`` prints it; behind that there may be
+    ``team=NAME``, ``project=NAME``, ``application=NAME`` and ``user=NAME``. Read again on reload."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -317,6 +327,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Further names for models: a name, or a list of names that are tried in order until one answers."""
     routes: tuple[RouteSettings, ...] = ()
     """How calls are scheduled, for the models and aliases named here. Others are not queued: their providers are tried in order."""
+    limits: tuple[LimitSettings, ...] = ()
+    """What callers may use: calls, tokens, places, money."""
+    prices: tuple[PriceSettings, ...] = ()
+    """What calls cost. A model without a price costs nothing, unless money is limited: then each must have one."""
+    currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}$", description='three capital letters, like "USD" or "CNY"')] = "USD"
+    """Unit of money of all ``prices`` and ``limits``."""
     embeddings: EmbeddingSettings = EmbeddingSettings()
     """The built-in text encoder."""
     data_dir: Text = msgspec.field(default_factory=lambda: platformdirs.user_data_dir("antiphon", appauthor=False))

@@ -19,6 +19,9 @@
     │   ├── QueueFull
     │   ├── CannotBeOnTime
     │   ├── WaitedTooLong
+    │   ├── LimitReached
+    │   │   └── BudgetSpent
+    │   ├── LimitsUnavailable
     │   ├── Draining
     │   └── NoWorker
     ├── UpstreamError                whoever should answer did not
@@ -182,6 +185,27 @@ class WaitedTooLong(CapacityError):
     """The call has waited as long as calls may, and no replica of the model became free."""
 
     code = "queue_timeout"
+    usual_remedy = "try again in a moment"
+
+
+class LimitReached(CapacityError):
+    """A limit on what may be used is reached."""
+
+    code = "rate_limit_exceeded"
+    usual_remedy = "try again later, or have the operator raise the limit"
+
+
+class BudgetSpent(LimitReached):
+    """A budget has too little left for this call."""
+
+    code = "insufficient_quota"
+    usual_remedy = "ask for a shorter answer (`max_tokens`), or have the operator raise the budget"
+
+
+class LimitsUnavailable(CapacityError):
+    """Whether a limit has room cannot be known at the moment."""
+
+    code = "limits_unavailable"
     usual_remedy = "try again in a moment"
 
 

@@ -41,6 +41,15 @@ class CallFinished(msgspec.Struct, frozen=True, gc=False):
     """A second replica was asked while the first was silent."""
     degraded: str = ""
     """What answered in place of the route's own replicas, and why, as in ``x-antiphon-degraded``."""
+    cost: int = 0
+    """In millionths of the unit of money, at the prices of its moment."""
+    estimated: bool = False
+    """The usage, and so the cost, is an estimate: the answer broke off, or its model does not tell."""
+    team: str = ""
+    project: str = ""
+    application: str = ""
+    user: str = ""
+    """To whom the caller's key belongs, as far as the configuration says so."""
 
 
 class EventBundle(msgspec.Struct, frozen=True, gc=False):

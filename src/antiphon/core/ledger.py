@@ -151,6 +151,22 @@ class Standing(msgspec.Struct, frozen=True):
         return self.settled + self.reserved + self.escrowed
 
 
+class AccountStanding(Standing, frozen=True, kw_only=True):
+    """One account by its name."""
+
+    account: str
+    window: str
+    """Code of its window."""
+    ends: float | None = None
+    """When (Unix time, s) the present window ends; None for one that slides or never ends."""
+
+
+class AccountStandings(msgspec.Struct, frozen=True):
+    """Accounts in the order of their names."""
+
+    accounts: tuple[AccountStanding, ...] = ()
+
+
 Outcome = Reservation | Refusal
 Then = Callable[[Outcome], None]
 

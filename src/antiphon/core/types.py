@@ -22,9 +22,13 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Principal(msgspec.Struct, frozen=True, gc=False):
-    """Who is calling: the name of the key that the caller showed, never the key itself."""
+    """Who is calling: the name of the key that the caller showed, never the key itself, and to whom it belongs."""
 
     name: str = "anonymous"
+    team: str = ""
+    project: str = ""
+    application: str = ""
+    user: str = ""
 
 
 ANONYMOUS = Principal()
@@ -95,6 +99,8 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     wishes: Wishes = NO_WISHES
     max_tokens: int = 0
     """Longest answer that the caller takes; 0 where it did not say."""
+    choices: int = 1
+    """Answers that the caller wants (``n``)."""
     routings: list[Routing] = []
     """What routes decided of it, the first one first: each writes its own."""
 

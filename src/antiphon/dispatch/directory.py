@@ -7,6 +7,7 @@ from antiphon.core.errors import ModelNotFound
 from antiphon.core.ports import Model
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.chain import Chain
+from antiphon.dispatch.scheduled import Scheduled
 
 Scheduling = Callable[[str, Sequence[Model]], Model | None]
 """Puts a scheduler in front of the replicas of a name; None where the name has none."""
@@ -56,6 +57,26 @@ class Directory:
         if model is None:
             raise self._unknown(reference)
         return model
+
+    def __contains__(self, reference: str) -> bool:
+        """Whether there is a model by that name."""
+        return reference in self._models
+
+    def replicas_of(self, reference: str) -> list[str]:
+        """``provider/model`` of everything that may answer calls to a name; of nothing where there is no such name."""
+        found: dict[str, None] = {}
+        stack: list[object] = [self._models.get(reference)]
+        while stack:
+            model = stack.pop()
+            if isinstance(model, Chain):
+                stack += model.members
+            elif isinstance(model, Scheduled):
+                stack += model.members
+                if model.ways is not None:
+                    stack.append(model.ways.model)
+            elif isinstance(model, Model):
+                found[model.name] = None
+        return list(found)
 
     def cards(self) -> list[ModelCard]:
         """All models that can be named, in the order of the configuration."""

@@ -11,6 +11,7 @@ from antiphon.core.ports import Handle, Model
 from antiphon.core.types import ANONYMOUS, Call, Frame, Headers, Principal, Usage
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway import errors
+from antiphon.gateway.metered import Metered
 from antiphon.transport.server import Request, Responder
 
 NO_USAGE: Final = Usage()
@@ -51,6 +52,10 @@ def request_id(request: Request) -> str:
     return new_id()
 
 
+def _nothing() -> None:
+    """Goes on with a call that waits for nothing."""
+
+
 def _list(names: list[str]) -> str:
     """Names in one line, the first of them where there are too many for a header."""
     line = ", ".join(names[:_MAX_NAMES])
@@ -68,12 +73,17 @@ class Exchange:
         "_on_close",
         "_started",
         "call",
+        "cost",
         "dialect",
         "endpoint",
         "error",
+        "estimated",
+        "events",
         "first_at",
+        "go_on",
         "handle",
         "id",
+        "metered",
         "model",
         "principal",
         "request",
@@ -99,6 +109,11 @@ class Exchange:
         self.status = 0
         self.error: AntiphonError | None = None
         self.usage = NO_USAGE
+        self.metered: Metered | None = None
+        self.events = 0
+        self.cost = 0
+        self.estimated = False
+        self.go_on: Callable[[], None] = _nothing
         self._head: tuple[int, Headers] | None = None
         self._body: list[bytes] = []
         self._last = b""
@@ -120,6 +135,8 @@ class Exchange:
 
     def frame(self, frame: Frame) -> None:
         raw = self._last = frame.raw
+        if self.metered is not None:
+            self.events += raw.count(b"data:") or 1
         if self._started:
             self.responder.write(raw)
             return
@@ -196,6 +213,16 @@ class Exchange:
         return self._closed
 
     @property
+    def received(self) -> int:
+        """Bytes of an answer in one piece, as far as it has come."""
+        return sum(map(len, self._body))
+
+    @property
+    def started(self) -> bool:
+        """Something of the answer went to the caller."""
+        return self._started
+
+    @property
     def error_code(self) -> str:
         """Code of the error, with the status that a server answered where it was the server's; empty on success."""
         if self.error is None:
@@ -210,7 +237,8 @@ class Exchange:
             self.responder.listener = None
             self._on_close(self)
             # Call and answer hold each other. Let go, so that all of it is freed at once, whoever else still holds this.
-            self.handle = self.model = self.call = self._head = None
+            self.handle = self.model = self.call = self._head = self.metered = None
+            self.go_on = _nothing
             self.request = _OVER
             self._body = []
             self._last = b""

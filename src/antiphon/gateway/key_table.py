@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from antiphon.core.types import Principal
+
 DIGEST = 32
 """Bytes of a SHA-256 digest."""
 _PREFIX = 8
@@ -28,7 +30,7 @@ class KeyTable(msgspec.Struct, frozen=True):
     offsets: memoryview = memoryview(b"")
     """Where in ``owners`` each name begins, in the order of ``digests``, and where the last one ends: 32 bits each."""
     owners: memoryview = memoryview(b"")
-    """Names in UTF-8, one behind the other."""
+    """Who they are, as ``owner_text`` says it, in UTF-8, one behind the other."""
     required: bool = False
     """A caller must show a key. A table may be empty and require one all the same: then nobody may call."""
 
@@ -62,7 +64,7 @@ class KeyTable(msgspec.Struct, frozen=True):
         return bytes(self.digests[index * DIGEST : (index + 1) * DIGEST])
 
     def owner(self, index: int) -> str:
-        """Whose key the one at a place of the order is."""
+        """Whose key the one at a place of the order is, as ``owner_text`` says it."""
         start, end = _SPAN.unpack_from(self.offsets, index * _OFFSET.size)
         return str(self.owners[start:end], "utf-8")
 
@@ -81,7 +83,7 @@ class KeyIndex:
             self._prefixes.byteswap()
 
     def owner(self, digest: bytes) -> str | None:
-        """Whose key has this digest; None where it is nobody's."""
+        """Whose key has this digest, as ``owner_text`` says it; None where it is nobody's."""
         prefix = int.from_bytes(digest[:_PREFIX], "big")
         index = bisect_left(self._prefixes, prefix)
         while index < len(self._prefixes) and self._prefixes[index] == prefix:
@@ -94,3 +96,15 @@ class KeyIndex:
 def digest_of(key: bytes) -> bytes:
     """What is kept of a key."""
     return hashlib.sha256(key).digest()
+
+
+def owner_text(principal: Principal) -> str:
+    """Somebody as a short text: the name, and behind blanks what is known besides, such as ``team=research``."""
+    belongs = msgspec.structs.asdict(principal)
+    return " ".join([belongs.pop("name"), *(f"{field}={name}" for field, name in belongs.items() if name)])
+
+
+def principal_of(text: str) -> Principal:
+    """The reverse of ``owner_text``. No name has a blank."""
+    name, *fields = text.split(" ")
+    return Principal(name, **dict(field.split("=", 1) for field in fields))

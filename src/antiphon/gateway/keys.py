@@ -4,7 +4,7 @@ from collections.abc import Container
 
 from antiphon.core.errors import Unauthenticated
 from antiphon.core.types import ANONYMOUS, Principal
-from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of
+from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of, principal_of
 
 MAX_REMEMBERED = 16_384
 """Headers remembered with their principal, so that a known key is hashed once; about 300 bytes each. One more, and all go."""
@@ -45,5 +45,5 @@ class KeyRing:
             )
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.clear()
-        principal = self._remembered[authorization] = Principal(owner)
+        principal = self._remembered[authorization] = principal_of(owner)
         return principal

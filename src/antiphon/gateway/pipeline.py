@@ -2,10 +2,10 @@
 
 1. identify: the key becomes a principal
 2. parse: only what routing needs; the rest of the body stays raw
-3. reserve: the call takes its place among those in flight
+3. reserve: the call takes its place among those in flight, and what it may use at most is reserved
 6. choose: the name becomes a model
 8. execute: the model answers into the exchange
-10. settle: what was taken for the call is given back
+10. settle: what was taken for the call is given back, but for what it has used
 11. tell: one event for metrics, logs and records
 
 A stage that a deployment does not use is left out of the list by ``bootstrap`` and costs nothing; the numbers in between belong to
@@ -14,6 +14,7 @@ such stages. Entering stages run until the model has been started; closing stage
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
@@ -31,7 +32,8 @@ from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.wishes import wishes_of
 from antiphon.transport.server import FORWARDED_FOR, Request, Responder
 
-Run = Callable[[Exchange], None]
+Run = Callable[[Exchange], bool | None]
+"""Does a stage's work. True: the call waits, and whoever it waits for calls ``Exchange.go_on``."""
 _NONE: Mapping[str, Callable[[Model], Model]] = {}
 
 
@@ -69,9 +71,15 @@ class Pipeline:
         """Take a call in. What a stage raises becomes the caller's answer."""
         exchange = Exchange(self.close, endpoint, request, responder)
         responder.listener = exchange
+        self._enter(exchange, 0)
+
+    def _enter(self, exchange: Exchange, begin: int) -> None:
+        """Go through the entering stages from a place on, until one of them has the call wait."""
         try:
-            for stage in self._entering:
-                stage(exchange)
+            for place in range(begin, len(self._entering)):
+                if self._entering[place](exchange):
+                    exchange.go_on = partial(self._enter, exchange, place + 1)
+                    return
         except AntiphonError as error:
             exchange.fail(error)
         except Exception as error:  # the border of the process: one call's bug must not take others down
@@ -129,6 +137,7 @@ def parse(exchange: Exchange) -> None:
         bool(drops),
         max_tokens=head.longest,
         wishes=Wishes(session=key) if type(key := head.prompt_cache_key) is str and key else NO_WISHES,
+        choices=head.choices,
     )
 
 
@@ -140,6 +149,16 @@ def parse_with_wishes(exchange: Exchange) -> None:
     if wishes is not NO_WISHES:
         session = wishes.session or exchange.call.wishes.session
         exchange.call = msgspec.structs.replace(exchange.call, wishes=msgspec.structs.replace(wishes, session=session))
+
+
+def together(first: Run, then: Run) -> Run:
+    """Two that share a stage; only the second may have the call wait."""
+
+    def run(exchange: Exchange) -> bool | None:
+        first(exchange)
+        return then(exchange)
+
+    return run
 
 
 def _form_call(exchange: Exchange, form: Form, content_type: bytes) -> Call:
@@ -227,6 +246,8 @@ def tell(observer: Observer, client: Callable[[Request], str] | None = None) -> 
         )
         if call is not None and call.routings:
             event = routed(event, call)
+        if exchange.metered is not None:
+            event = metered(event, exchange)
         observer.call_finished(event if client is None else msgspec.structs.replace(event, client=client(exchange.request)))
 
     return run
@@ -242,6 +263,20 @@ def routed(event: CallFinished, call: Call) -> CallFinished:
         candidates=last.candidates,
         hedged=any(routing.hedged for routing in call.routings),
         degraded=call.degraded,
+    )
+
+
+def metered(event: CallFinished, exchange: Exchange) -> CallFinished:
+    """The event with what the call cost, and whom."""
+    who = exchange.principal
+    return msgspec.structs.replace(
+        event,
+        cost=exchange.cost,
+        estimated=exchange.estimated,
+        team=who.team,
+        project=who.project,
+        application=who.application,
+        user=who.user,
     )
 
 

@@ -115,6 +115,12 @@ class CallLog:
             usage.reasoning_tokens,
             event.attempts,
             event.client,
+            cost=event.cost,
+            estimated=event.estimated,
+            team=event.team,
+            project=event.project,
+            application=event.application,
+            user=event.user,
         )
         return self._encode(_routed(record, event) if event.route else record)
 

@@ -31,3 +31,11 @@ class CallRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     candidates: dict[str, float] = {}
     hedged: bool = False
     degraded: str = ""
+    cost: int = 0
+    """In millionths of the unit of money. Left out, and all that follows, where there is nothing to tell."""
+    estimated: bool = False
+    """The tokens, and so the cost, are an estimate."""
+    team: str = ""
+    project: str = ""
+    application: str = ""
+    user: str = ""

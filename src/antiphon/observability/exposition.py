@@ -85,6 +85,7 @@ def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
     requests = CounterMetricFamily("antiphon_requests", "Finished calls.", labels=(*SERIES, "status"))
     errors = CounterMetricFamily("antiphon_errors", "Finished calls that failed.", labels=(*SERIES, "code"))
     tokens = CounterMetricFamily("antiphon_tokens", "Tokens used.", labels=("model", "target", "kind"))
+    cost = CounterMetricFamily("antiphon_cost", "Money spent, in the configured currency.", labels=("model", "target"))
     duration = HistogramMetricFamily(
         "antiphon_request_duration_seconds", "From a request's last byte to its answer's last byte.", labels=SERIES
     )
@@ -92,6 +93,7 @@ def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
         "antiphon_time_to_first_token_seconds", "From a request's last byte to the first content.", labels=SERIES
     )
     used: dict[tuple[str, str, str], int] = {}
+    spent: dict[tuple[str, str], int] = {}
     for row in rows:
         for status, count in sorted(row.statuses.items()):
             add(requests, (*row.key, str(status)), count)
@@ -101,9 +103,13 @@ def _calls(rows: Sequence[SeriesSnapshot]) -> Iterable[Metric]:
         ttft.add_metric(texts(row.key), _buckets(TTFT_BOUNDS, row.ttft), number(row.ttft.sum))
         for kind, count in _tokens(row):
             used[row.model, row.target, kind] = used.get((row.model, row.target, kind), 0) + count
+        if row.cost:
+            spent[row.model, row.target] = spent.get((row.model, row.target), 0) + row.cost
     for labels, count in used.items():
         add(tokens, labels, count)
-    return (requests, errors, tokens, duration, ttft)
+    for place, millionths in spent.items():
+        add(cost, place, millionths / 1e6)
+    return (requests, errors, tokens, cost, duration, ttft)
 
 
 def _tokens(row: SeriesSnapshot) -> tuple[tuple[str, int], ...]:

@@ -38,6 +38,7 @@ class _Series:
     __slots__ = (
         "cached_tokens",
         "completion_tokens",
+        "cost",
         "duration_counts",
         "duration_sum",
         "errors",
@@ -59,6 +60,7 @@ class _Series:
         self.completion_tokens = 0
         self.cached_tokens = 0
         self.reasoning_tokens = 0
+        self.cost = 0
 
     def add(self, other: SeriesSnapshot) -> None:
         for status, count in other.statuses.items():
@@ -73,6 +75,7 @@ class _Series:
         self.completion_tokens += other.completion_tokens
         self.cached_tokens += other.cached_tokens
         self.reasoning_tokens += other.reasoning_tokens
+        self.cost += other.cost
 
     def add_status(self, status: int, count: int) -> None:
         if status not in self.statuses and len(self.statuses) >= MAX_CODES:
@@ -95,6 +98,7 @@ class _Series:
             completion_tokens=self.completion_tokens,
             cached_tokens=self.cached_tokens,
             reasoning_tokens=self.reasoning_tokens,
+            cost=self.cost,
         )
 
 
@@ -152,6 +156,8 @@ class CallMetrics:
             row.cached_tokens += usage.cached_tokens
         if usage.reasoning_tokens:
             row.reasoning_tokens += usage.reasoning_tokens
+        if event.cost:
+            row.cost += event.cost
 
     def know(self, models: Collection[str]) -> None:
         """Count these names by themselves from now on, and no others that reach no target."""

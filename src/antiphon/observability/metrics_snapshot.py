@@ -34,6 +34,8 @@ class SeriesSnapshot(msgspec.Struct, frozen=True):
     completion_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    cost: int = 0
+    """In millionths of the unit of money."""
 
     @property
     def key(self) -> Key:

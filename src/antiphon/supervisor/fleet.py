@@ -138,9 +138,13 @@ class Fleet:
         returning = {process.name for process in services} - self._keepers.keys()  # no model and no journal may be there twice
         await asyncio.gather(*(asyncio.shield(task) for keeper, task in self._leaving.items() if keeper.name in returning))
         running = {name: keeper.assignment.planned for name, keeper in self._keepers.items()}
-        for process in services:
-            if process.name not in running:
+        coming = [process for process in services if process.name not in running]
+        for process in coming:
+            if process.role != "coordinator":
                 self._keepers[process.name] = self._keep(process, shares)
+        for process in coming:
+            if process.role == "coordinator":  # which workers ask as soon as they are told
+                await self._replace(process, shares, grace)
         changed = [process for process in services if process.name in running and process.replaces(running[process.name])]
         for process in changed:
             if process.role != "engine" and not await self._update(process):

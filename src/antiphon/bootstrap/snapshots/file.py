@@ -19,7 +19,7 @@ from antiphon.bootstrap.snapshots.secrets import Secrets, join, split
 from antiphon.config import Settings, decode_hook, encode_hook
 from antiphon.config.keys_file import key_rows
 from antiphon.core.errors import NoSpace, SetupError
-from antiphon.gateway.key_table import KeyTable
+from antiphon.gateway.key_table import KeyTable, owner_text
 
 FORMAT = 1
 _MAGIC = b"ANTISNAP"
@@ -43,7 +43,7 @@ class Snapshot(msgspec.Struct, frozen=True):
         """The snapshot of some settings, secrets still inside. Raises ConfigError where the file of keys cannot be used."""
         rows = key_rows(settings.server)
         required = bool(rows or settings.server.keys_file)
-        return cls(epoch, settings, KeyTable.of(((row.digest, row.name) for row in rows), required=required))
+        return cls(epoch, settings, KeyTable.of(((row.digest, owner_text(row.principal)) for row in rows), required=required))
 
 
 class SnapshotSource(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from antiphon.core.ledger import AccountStandings
 from antiphon.core.ports import Clock
 from antiphon.dispatch.alarms import Alarms
 from antiphon.dispatch.coordinator.breakers.messages import BoardHello, BoardTold
@@ -66,6 +67,10 @@ class CoordinatorServer:
     def stats(self) -> CoordinatorStats:
         """How the coordinator is doing."""
         return CoordinatorStats(self.service.stats(), self.board.stats(), self.schedules.stats())
+
+    def accounts(self) -> AccountStandings:
+        """How every account stands."""
+        return AccountStandings(tuple(self.service.standings()))
 
     async def alone(self) -> None:
         """Wait until no worker is connected."""

@@ -15,6 +15,7 @@ _STATUS: dict[type[AntiphonError], int] = {
     errors.MethodNotAllowed: 405,
     errors.CapacityError: 503,
     errors.QueueFull: 429,
+    errors.LimitReached: 429,
     errors.UpstreamError: 502,
     errors.UpstreamTimeout: 504,
     errors.ClientGone: 499,

@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from antiphon.core.ports import RecordStore
-from antiphon.gateway.admin import calls, docs, metrics, processes, routes
+from antiphon.gateway.admin import calls, docs, limits, metrics, processes, routes
 from antiphon.gateway.admin.errors import HANDLERS
 from antiphon.gateway.admin.sources import ControlSources
 
@@ -36,6 +36,7 @@ def create_app(sources: ControlSources, records: RecordStore, *, patience: float
             *metrics.routes(sources, patience),
             *processes.routes(sources),
             *routes.routes(sources),
+            *limits.routes(sources),
             *calls.routes(records),
         ],
         middleware=[Middleware(_SafeHeaders)],

@@ -2,9 +2,11 @@
 
 from typing import Protocol
 
+from antiphon.core.ledger import AccountStandings
 from antiphon.core.ports import EngineStats
 from antiphon.core.processes import ServerState
 from antiphon.core.schedules import RouteStates
+from antiphon.governance.limits import Limits
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
 
 
@@ -25,6 +27,12 @@ class ControlSources(Protocol):
 
     async def route_states(self, process: str) -> RouteStates:
         """How the routes are doing that the worker or the coordinator of that name schedules."""
+
+    async def accounts(self, process: str) -> AccountStandings:
+        """How the accounts stand that the coordinator of that name keeps."""
+
+    def limits(self) -> Limits:
+        """The limits of the settings that are in force."""
 
     async def engine_stats(self, process: str) -> EngineReport:
         """The load of the engine host of that name."""

@@ -11,12 +11,14 @@ from starlette.testclient import TestClient
 from antiphon import __version__
 from antiphon.core.errors import InternalError, UpstreamUnreachable
 from antiphon.core.events import CallFinished, EventBundle
+from antiphon.core.ledger import AccountStanding, AccountStandings, Limit, Window
 from antiphon.core.processes import ProcessState, ServerState
 from antiphon.core.schedules import RouteState, RouteStates
 from antiphon.core.types import Usage
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.page import Page
 from antiphon.gateway.admin.sources import EngineReport
+from antiphon.governance.limits import Limits, Rule
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
 from antiphon.storage.memory_records import MemoryRecordStore
 
@@ -37,6 +39,8 @@ class FakeSources:
         self.workers = {"worker-0": MetricsSnapshot("a", in_flight=2), "worker-1": MetricsSnapshot("b", in_flight=3)}
         self.engines = {"engine-small": EngineReport(running=4, waiting=0, kv_cache_usage=0.5, generated_tokens=10)}
         self.routes = {"worker-0": RouteStates((RouteState("m", 3, 900, ()),))}
+        self.coordinators: dict[str, AccountStandings] = {}
+        self.rules = Limits([])
         self.hanging: set[str] = set()
         self.asked: Counter[str] = Counter()
 
@@ -50,6 +54,12 @@ class FakeSources:
 
     async def route_states(self, process: str) -> RouteStates:
         return await self._answer(process, self.routes)
+
+    async def accounts(self, process: str) -> AccountStandings:
+        return await self._answer(process, self.coordinators)
+
+    def limits(self) -> Limits:
+        return self.rules
 
     async def engine_stats(self, process: str) -> EngineReport:
         return await self._answer(process, self.engines)
@@ -300,3 +310,33 @@ class TestCalls:
     def test_a_limit_out_of_range_is_refused_by_name(self, client, limit):
         answer = client.get(f"/admin/calls?limit={limit}")
         assert (answer.status_code, answer.json()["error"]["param"]) == (400, "limit")
+
+
+def test_limits_are_told_page_by_page_with_what_is_left(sources, client):
+    assert client.get("/admin/limits").json() == {"data": [], "has_more": False, "object": "list"}
+    sources.view = msgspec.structs.replace(
+        sources.view, processes=(*PROCESSES, ProcessState("coordinator", "coordinator", 1, "ready", 1.0))
+    )
+    minute, day = Window("sliding", 60), Window("calendar", 86400)
+    sources.coordinators["coordinator"] = AccountStandings(
+        (
+            AccountStanding(3, 2, 4, account=f"key:ann/requests/{minute.code}", window=minute.code),
+            AccountStanding(9, 0, 0, account=f"key:b/c/tokens/{day.code}", window=day.code, ends=86400.0),
+            AccountStanding(1, 0, 0, account="of somebody else", window=day.code),
+            AccountStanding(1, 0, 0, account=f"team:red/money/{day.code}", window=day.code),
+        )
+    )
+    sources.rules = Limits([Rule("key", "*", "requests", Limit(10, minute)), Rule("key", "b/c", "tokens", Limit(5, day))])
+
+    def rows(query: str = "") -> list[tuple]:
+        page = client.get(f"/admin/limits{query}").json()["data"]
+        return [(row["scope"], row["name"], row["measure"], row["limit"], row["left"], row["resets_at"]) for row in page]
+
+    ann, slash = ("key", "ann", "requests", 10, 5, None), ("key", "b/c", "tokens", 5, 0, 86400.0)
+    assert rows() == [ann, slash, ("team", "red", "money", None, None, None)]
+    assert rows("?scope=key&name=b/c") == [slash]
+    first = client.get("/admin/limits?limit=1").json()
+    assert (first["has_more"], len(first["data"])) == (True, 1)
+    assert rows(f"?limit=1&after={first['data'][0]['id']}") == [slash]
+    for wrong in ("0", "1001", "x"):
+        assert client.get(f"/admin/limits?limit={wrong}").status_code == 400

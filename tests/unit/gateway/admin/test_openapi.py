@@ -68,6 +68,7 @@ def test_it_describes_every_public_endpoint():
         "GET /metrics",
         "GET /admin/processes",
         "GET /admin/routes",
+        "GET /admin/limits",
         "GET /admin/calls",
     }
 

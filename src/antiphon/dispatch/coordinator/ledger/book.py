@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.core.ledger import Limit, Standing, retry_after
+from antiphon.core.ledger import AccountStanding, Limit, Standing, retry_after
 from antiphon.dispatch.coordinator.ledger.accounts import Account, Held, Key, Session
 from antiphon.dispatch.coordinator.ledger.messages import Answer, Ask, Report, Share, Slot, Want
 from antiphon.dispatch.coordinator.ledger.rows import EpochRow, PastRow, Row, SessionRow, ShareRow
@@ -166,6 +166,16 @@ class Book:
             sum(reserved for reserved, _ in account.sums.values()),
             account.escrowed,
         )
+
+    def standings(self, now: float) -> list[AccountStanding]:
+        """How every account stands, in the order of their names."""
+        found = []
+        for key in sorted(self._accounts):
+            standing, window = self.standing(key, now), self._accounts[key].window
+            ends = None if window.kind in ("none", "sliding") else self._accounts[key].until
+            told = (standing.settled, standing.reserved, standing.escrowed)
+            found.append(AccountStanding(*told, account=key[0], window=key[1], ends=ends))
+        return found
 
     def expire(self, now: float, mono: float) -> list[str]:
         """End the leases that are due: what is in escrow is free, what was reserved too or charged, what was settled stays."""

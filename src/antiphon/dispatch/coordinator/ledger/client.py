@@ -95,6 +95,9 @@ class CoordinatorLedger:
         self._count = itertools.count(1).__next__
         self._beat_at = 0.0
         self._asked = self._unbacked = self._revived = 0
+        self._begun = clock.monotonic()
+        self._early: list[tuple[Sequence[Hold], Then]] = []
+        """Calls that came before the coordinator was met for the first time; they wait for it, but not for longer than others."""
 
     # the port
 
@@ -106,6 +109,10 @@ class CoordinatorLedger:
             self._now = now
         mono = self._monotonic()
         if mono >= self._acknowledged.valid_until:
+            if not self._epoch and mono < self._begun + PATIENCE and len(self._early) < MAX_WAITING:
+                check_holds(holds)
+                self._early.append((holds, then))
+                return None
             return self._beyond(holds, idle=False)
         parts: Parts = []
         for hold in holds:
@@ -157,6 +164,11 @@ class CoordinatorLedger:
         self._looks[number] = then
         self._unsent_looks.append(Look(number, account, window.code))
         self._link.wake(0.0)
+
+    @property
+    def idle(self) -> bool:
+        """Nobody waits for it, and nothing is reserved."""
+        return not (self._open.by_id or self._early or any(pending.then is not None for pending in self._pending.values()))
 
     def drain(self, then: Callable[[], None]) -> None:
         """Call ``then`` once the coordinator has everything that was settled until now; not before it is back, if it is gone."""
@@ -235,6 +247,8 @@ class CoordinatorLedger:
                 then, pending.then = pending.then, None
                 log.warning("the coordinator did not answer ask %d within %g s", number, PATIENCE)
                 then(self._beyond(pending.holds, idle=True))
+        if not self._epoch and mono >= self._begun + PATIENCE:
+            self._begin_early()
         for reservation in self._open.abandoned(mono):
             reservation.state = LOST
             self._slices.settle(reservation.parts, left_behind(reservation))
@@ -391,4 +405,13 @@ class CoordinatorLedger:
         granted = {(share.account, share.window): share.granted for share in message.shares}
         for part in self._slices.by_key.values():
             part.begin_again(granted.get((part.name, part.code), part.drawn), revived=message.revived)
+        self._begin_early()
         self._wake(0.0)
+
+    def _begin_early(self) -> None:
+        """Reserve what came before the coordinator was met, or decide it as in an outage."""
+        early, self._early = self._early, []
+        for holds, then in early:
+            outcome = self.reserve(holds, then)
+            if outcome is not None:
+                then(outcome)

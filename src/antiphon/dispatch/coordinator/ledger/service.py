@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from antiphon.core.ledger import AccountStanding
 from antiphon.core.ports import Clock
 from antiphon.dispatch.coordinator.ledger.accounts import Key
 from antiphon.dispatch.coordinator.ledger.book import Book, Wanting
@@ -135,6 +136,10 @@ class LedgerService:
         overdue = {number for waiting in self._waiting if waiting.deadline <= mono for number in waiting.recalls}
         self._settle_recalls(overdue)
         self._flush()
+
+    def standings(self) -> list[AccountStanding]:
+        """How every account stands."""
+        return self._book.standings(self._clock.time())
 
     def stats(self) -> LedgerServiceStats:
         """How the ledger is doing at the coordinator."""

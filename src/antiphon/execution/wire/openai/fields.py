@@ -26,11 +26,24 @@ class RequestHead(msgspec.Struct, gc=False):
     max_completion_tokens: Any = None
     max_output_tokens: Any = None
     prompt_cache_key: Any = None
+    n: Any = None
+    best_of: Any = None
+    options: Any = None
+    """Ollama's, with its bound of the answer among them."""
+
+    @property
+    def choices(self) -> int:
+        """Answers that are wanted."""
+        return max([count for count in (self.n, self.best_of) if type(count) is int and count > 0], default=1)
 
     @property
     def longest(self) -> int:
         """Tokens that the answer may have at most, in whichever field they stand; 0 where none says."""
         for bound in (self.max_tokens, self.max_completion_tokens, self.max_output_tokens):
+            if type(bound) is int and bound > 0:
+                return bound
+        if isinstance(self.options, dict):
+            bound = self.options.get("num_predict")
             if type(bound) is int and bound > 0:
                 return bound
         return 0

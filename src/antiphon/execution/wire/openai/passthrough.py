@@ -57,9 +57,14 @@ def with_model(body: bytes, asked: str, wanted: str) -> bytes:
     return encode(fields)
 
 
+def fields_of(body: bytes) -> dict[str, msgspec.Raw]:
+    """The fields of a request, each as it was written. Raises InvalidRequest where it is no JSON object."""
+    return decode_head(_decode_fields, body)
+
+
 def without_field(body: bytes, name: str) -> bytes:
     """``body`` without a field, and written anew."""
-    fields = decode_head(_decode_fields, body)
+    fields = fields_of(body)
     fields.pop(name, None)
     return encode(fields)
 

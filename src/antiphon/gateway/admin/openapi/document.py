@@ -9,6 +9,7 @@ from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.core.schedules import RouteStates
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
+from antiphon.gateway.admin.limits import DEFAULT_LIMITS, MAX_LIMITS, LimitList
 from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, responses, retrieval
 from antiphon.gateway.anthropic.models import DEFAULT_LIMIT, MAX_LIMIT, AnthropicModel, AnthropicModels
 from antiphon.gateway.ollama import catalogue
@@ -85,6 +86,7 @@ TYPES = (
     RouteStates,
     ServerState,
     CallList,
+    LimitList,
 )
 
 ERRORS: Mapping[int, tuple[str, str]] = {
@@ -326,6 +328,7 @@ def _operation_paths() -> Json:
     ready = _answers(_json("Ready"), ())
     ready["responses"]["503"] = {"description": "Something does not serve yet, or no longer.", "content": _json("Ready")}
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_CALLS, "default": DEFAULT_CALLS}
+    listed = {"type": "integer", "minimum": 1, "maximum": MAX_LIMITS, "default": DEFAULT_LIMITS}
     exposition = {"text/plain": {"schema": {"type": "string"}, "example": 'antiphon_up{process="worker-0",role="worker"} 1.0\n'}}
     return {
         "/health": {
@@ -342,6 +345,18 @@ def _operation_paths() -> Json:
         },
         "/admin/routes": {
             "get": _look("routes", "Queues and replicas of the routes", "Operations") | _answers(_json("RouteStates"), ADMIN)
+        },
+        "/admin/limits": {
+            "get": _look("limits", "What was used of each limit", "Operations")
+            | {
+                "parameters": [
+                    _query("limit", listed, 20),
+                    _query("after", {"type": "string"}, "key:ann/requests/sliding/60/0"),
+                    _query("scope", {"type": "string"}, "key"),
+                    _query("name", {"type": "string"}, "ann"),
+                ]
+            }
+            | _answers(_json("LimitList"), (400, *ADMIN))
         },
         "/admin/calls": {
             "get": _look("calls", "The last calls, latest first", "Operations")
