@@ -23,7 +23,7 @@ PY := "$(VENV)/bin/python"
 PIP_INSTALL := $(PY) -m pip install --quiet --no-input --no-compile --disable-pip-version-check
 FAST_TESTS := tests/unit tests/contract tests/architecture
 # Without the wheel of deadlines, whose test makes timers of its own: what is compiled has compiled subclasses only.
-COMPILED_TESTS := $(addprefix tests/unit/,dispatch execution gateway scheduling transport) $(addprefix tests/integration/,gateway transport) \
+COMPILED_TESTS := $(addprefix tests/unit/,dispatch execution gateway governance scheduling transport) $(addprefix tests/integration/,gateway limits transport) \
 	tests/acceptance/test_keys_revoked.py tests/acceptance/test_reload.py tests/acceptance/test_records.py tests/acceptance/test_serve_tls.py \
 	--ignore tests/unit/transport/test_deadlines.py
 PYTEST := $(PY) -m pytest -n 2 --dist loadgroup

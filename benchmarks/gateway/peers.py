@@ -89,6 +89,18 @@ def _routed(_: str, site: Site) -> Launch:
     return antiphon(_, site, more=f"routes: [{{name: {MODEL}}}]\n")
 
 
+def _limited(_: str, site: Site) -> Launch:
+    return antiphon(
+        _,
+        site,
+        more=f"""\
+prices: [{{model: {MODEL}, input: 2.5, cached_input: 1.25, output: 10, max_output: 4096}}]
+limits:
+  - {{scope: key, requests: 100000000/minute, tokens: 1000000000000/minute, concurrency: 100000, money: 10000000/month}}
+""",
+    )
+
+
 def _nginx(program: str, site: Site) -> Launch:
     folder = site.folder
     config = site.write(
@@ -209,8 +221,13 @@ OURS = Peer("antiphon", "", antiphon)
 
 ROUTED = Peer("routed", sys.executable, _routed)
 """Antiphon with a scheduler in front of the model."""
+
+LIMITED = Peer("limited", sys.executable, _limited)
+"""Antiphon with limits on calls, tokens, places and money, and prices."""
+
 PEERS = (
     ROUTED,
+    LIMITED,
     Peer("nginx", "nginx", _nginx),
     Peer("envoy", "envoy", _envoy),
     Peer("vllm-router", "vllm-router", _vllm_router),

@@ -60,3 +60,46 @@ def test_nothing_compiled_is_suspended_while_it_handles_an_exception(path: str) 
 def test_suspended_functions_are_seen() -> None:
     lines = list(suspended(ast.parse("try:\n f()\nexcept E:\n yield 1\nfinally:\n g(lambda: (yield))\n await h()\nyield 2")))
     assert lines == [4, 7]
+
+
+def constants(path: str) -> set[str]:
+    """Names that a module declares ``Final``: the compiler writes their values where they are used."""
+    tree = ast.parse((ROOT / path).read_text())
+    return {
+        node.target.id
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and "Final" in ast.unparse(node.annotation)
+    }
+
+
+def exchanged(source: str) -> Iterator[tuple[str, str]]:
+    """Files of the modules, and names in them, that a test puts other values in the place of."""
+    tree = ast.parse(source)
+    modules = {
+        name.asname or name.name: f"src/{node.module.replace('.', '/')}/{name.name}.py"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for name in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "monkeypatch.setattr" and len(node.args) == 3:
+            module, name = node.args[0], node.args[1]
+            if isinstance(module, ast.Name) and module.id in modules and isinstance(name, ast.Constant):
+                yield modules[module.id], str(name.value)
+
+
+def test_no_test_exchanges_a_constant_that_the_compiler_has_written_everywhere() -> None:
+    found = {
+        (str(file.relative_to(ROOT)), name)
+        for file in (ROOT / "tests").rglob("test_*.py")
+        for path, name in exchanged(file.read_text())
+        if path in COMPILED and name in constants(path)
+    }
+    assert found == set(), "declare it without Final"
+
+
+def test_exchanged_constants_are_seen() -> None:
+    source = (
+        "from antiphon.a import b as c\ndef test(monkeypatch):\n monkeypatch.setattr(c, 'D', 1)\n monkeypatch.setattr(e, 'F', 1)"
+    )
+    assert list(exchanged(source)) == [("src/antiphon/a/b.py", "D")]

@@ -9,7 +9,7 @@ from antiphon.core.types import Call, Usage
 from antiphon.execution.wire.bounds import BOUNDABLE, bounded
 from antiphon.gateway.exchange import NO_USAGE, Exchange
 from antiphon.gateway.metered import Metered
-from antiphon.governance.estimate import BYTES_PER_TOKEN, prompt_tokens, prompt_tokens_at_most
+from antiphon.governance.estimate import BYTES_PER_TOKEN, prompt_tokens
 from antiphon.governance.limits import MEASURES, Amounts, Applied, Limits, holds, settled
 from antiphon.governance.prices import FREE, MILLION, Price
 
@@ -49,10 +49,11 @@ class Metering:
         assert call is not None
         applied = self._limits.applied(exchange.principal, call.model)
         ledger = self._ledger()
-        metered = exchange.metered = Metered(applied, prompt_tokens(call.body), ledger)
+        prompt, longest_prompt = prompt_tokens(call.body)
+        metered = exchange.metered = Metered(applied, prompt, ledger)
         if not applied:
             return False
-        amounts = self._at_most(exchange, call, metered)
+        amounts = self._at_most(exchange, call, metered, longest_prompt)
 
         def known(outcome: Outcome) -> None:
             if exchange.closed:
@@ -92,7 +93,7 @@ class Metering:
             amounts = (1, total, usage.prompt_tokens, usage.completion_tokens, 0, exchange.cost)
         metered.ledger.settle(reservation, settled(metered.applied, amounts))
 
-    def _at_most(self, exchange: Exchange, call: Call, metered: Metered) -> Amounts:
+    def _at_most(self, exchange: Exchange, call: Call, metered: Metered, longest_prompt: int) -> Amounts:
         """What a call may use; one whose cost has no bound is given one."""
         output = call.max_tokens * call.choices
         cost = 0
@@ -102,7 +103,7 @@ class Metering:
             if not longest and call.endpoint in BOUNDABLE and price.output:
                 longest = LONGEST_ANSWER
                 exchange.call = bounded(call, longest)
-            cost = price.at_most(prompt_tokens_at_most(call.body), longest * call.choices)
+            cost = price.at_most(longest_prompt, longest * call.choices)
         if not output and call.endpoint in BOUNDABLE:
             output = USUAL_ANSWER * call.choices
         return 1, metered.input_tokens + output, metered.input_tokens, output, 1, cost

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from antiphon.governance.estimate import OVERHEAD, PICTURE_TOKENS, prompt_tokens, prompt_tokens_at_most
+from antiphon.governance.estimate import FILE_TOKENS, OVERHEAD, prompt_tokens
 
 PICTURE = base64.b64encode(os.urandom(30_000)).decode()
 
@@ -17,8 +17,7 @@ def body(content: object) -> bytes:
 
 def test_a_text_has_a_token_in_four_bytes_and_none_more_than_bytes() -> None:
     text = body("hello " * 100)
-    assert prompt_tokens(text) == len(text) // 4 + 1
-    assert prompt_tokens_at_most(text) == len(text) + OVERHEAD
+    assert prompt_tokens(text) == (len(text) // 4 + 1, len(text) + OVERHEAD)
 
 
 @pytest.mark.parametrize(
@@ -32,14 +31,15 @@ def test_a_text_has_a_token_in_four_bytes_and_none_more_than_bytes() -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_picture_counts_as_a_picture_however_many_bytes_it_has(part: object, count: int) -> None:
     text = body([{"type": "text", "text": "what is this?"}, *[part] * count])
-    assert count * PICTURE_TOKENS < prompt_tokens(text) < count * PICTURE_TOKENS + 200
-    assert prompt_tokens_at_most(text) < count * PICTURE_TOKENS + 1000
+    tokens, at_most = prompt_tokens(text)
+    assert count * FILE_TOKENS < tokens < count * FILE_TOKENS + 200
+    assert at_most < count * FILE_TOKENS + 1000
 
 
 def test_the_pictures_of_a_list_are_counted() -> None:
     message = {"role": "user", "content": "what are these?", "images": [PICTURE] * 3}
     text = json.dumps({"model": "m", "messages": [message]}).encode()
-    assert 3 * PICTURE_TOKENS < prompt_tokens(text) < 3 * PICTURE_TOKENS + 200
+    assert 3 * FILE_TOKENS < prompt_tokens(text)[0] < 3 * FILE_TOKENS + 200
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,12 @@ def test_the_pictures_of_a_list_are_counted() -> None:
     ["base64", ";base64,", ";base64," + "x" * 5000, '"data": base64 "data"', "base64 " * 3000, '"data": "' + "a word " * 900],
 )
 def test_words_about_base64_are_words(text: str) -> None:
-    assert 0 < prompt_tokens(body(text)) <= prompt_tokens_at_most(body(text))
+    tokens, at_most = prompt_tokens(body(text))
+    assert tokens == len(body(text)) // 4 + 1
+    assert at_most == len(body(text)) + OVERHEAD
 
 
 def test_a_body_that_ends_in_the_middle_is_counted_all_the_same() -> None:
     whole = body([{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PICTURE}"}}])
     for end in range(len(whole) - 200, len(whole)):
-        assert prompt_tokens(whole[:end]) > 0
+        assert prompt_tokens(whole[:end])[0] > FILE_TOKENS

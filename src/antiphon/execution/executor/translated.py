@@ -22,7 +22,7 @@ from antiphon.execution.wire.chat_answer import (
 )
 from antiphon.execution.wire.said_errors import refused
 
-MAX_WORDS: Final = 128 << 20
+MAX_WORDS = 128 << 20
 """Characters that a streamed answer may have, since some dialects tell all of it again at its end; no model writes so many."""
 PIECE: Final = 50
 """Characters that a piece counts for beside its own: what it takes in memory."""
