@@ -17,6 +17,8 @@ from antiphon_client.admin import (
     RouteState,
     RouteStates,
     ServerState,
+    UsageList,
+    UsageRow,
 )
 from antiphon_client.chat.answers import (
     ChatChoice,
@@ -154,6 +156,8 @@ __all__ = [
     "ToolCall",
     "UnprocessableEntityError",
     "Usage",
+    "UsageList",
+    "UsageRow",
     "function_tool",
     "response_format",
 ]

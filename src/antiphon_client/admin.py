@@ -248,8 +248,52 @@ class LimitListParams(CallOptions, total=False):
     """Only limits of this one."""
 
 
+class UsageRow(ApiObject, frozen=True, kw_only=True, dict=True):
+    """What some calls used together."""
+
+    group: dict[str, str] = msgspec.field(default_factory=dict)
+    """The value of each dimension that was asked for."""
+    calls: int = 0
+    errors: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated: int = 0
+    """Calls whose usage is an estimate."""
+    cost: int = 0
+    """In millionths of the unit of money."""
+
+
+class UsageList(Answer, frozen=True, kw_only=True, dict=True):
+    """What calls used, put together by what was asked for."""
+
+    data: tuple[UsageRow, ...]
+    truncated: bool = False
+    """There are more rows than are told."""
+    object: str = "list"
+
+
+class UsageListParams(CallOptions, total=False):
+    """Which calls, and what they are put together by."""
+
+    by: str | None
+    """With commas: ``key``, ``team``, ``project``, ``application``, ``user``, ``model``, ``target``, ``route``, ``endpoint``,
+    ``hour``, ``day``, ``month``."""
+    since: str | float | None
+    """A date, a time in UTC, or Unix time in seconds."""
+    until: str | float | None
+    key: str | None
+    """Only calls of this key; likewise all that follow."""
+    team: str | None
+    project: str | None
+    application: str | None
+    user: str | None
+    model: str | None
+
+
 class Admin(Resource):
-    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls`` and ``limits`` want one."""
+    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls``, ``limits`` and ``usage`` want one."""
 
     def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -275,13 +319,17 @@ class Admin(Resource):
         """What was used of each limit. Raises APIError."""
         return self._sender.whole(_limits(take(params, LimitListParams, self._options)))
 
+    def usage(self, **params: Unpack[UsageListParams]) -> UsageList:
+        """What callers have used and spent. Raises APIError."""
+        return self._sender.whole(_usage(take(params, UsageListParams, self._options)))
+
     def metrics(self, **options: Unpack[CallOptions]) -> str:
         """The metrics in Prometheus' text format. Raises APIError."""
         return self._sender.whole(_metrics(_how(options, self._options)))
 
 
 class AsyncAdmin(AsyncResource):
-    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls`` and ``limits`` want one."""
+    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls``, ``limits`` and ``usage`` want one."""
 
     async def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -306,6 +354,10 @@ class AsyncAdmin(AsyncResource):
     async def limits(self, **params: Unpack[LimitListParams]) -> LimitList:
         """What was used of each limit. Raises APIError."""
         return await self._sender.whole(_limits(take(params, LimitListParams, self._options)))
+
+    async def usage(self, **params: Unpack[UsageListParams]) -> UsageList:
+        """What callers have used and spent. Raises APIError."""
+        return await self._sender.whole(_usage(take(params, UsageListParams, self._options)))
 
     async def metrics(self, **options: Unpack[CallOptions]) -> str:
         """The metrics in Prometheus' text format. Raises APIError."""
@@ -340,6 +392,11 @@ def _calls(params: Params) -> Ask[CallList]:
 def _limits(params: Params) -> Ask[LimitList]:
     query = f"?{urlencode(params.body)}" if params.body else ""
     return Ask(path=f"/admin/limits{query}", decode=reader(LimitList), options=params.options)
+
+
+def _usage(params: Params) -> Ask[UsageList]:
+    query = f"?{urlencode(params.body)}" if params.body else ""
+    return Ask(path=f"/admin/usage{query}", decode=reader(UsageList), options=params.options)
 
 
 def _metrics(options: Options) -> Ask[str]:

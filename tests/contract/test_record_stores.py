@@ -1,12 +1,22 @@
+from itertools import count
+from pathlib import Path
+
 import pytest
 
 from antiphon.core.events import CallFinished
 from antiphon.storage.memory_records import MemoryRecordStore
+from antiphon.storage.records.database import connect, file_url
+from antiphon.storage.records.store import SqlRecordStore
 from antiphon.testing.record_store_contract import SAMPLE_EVENT, check_record_store
 
 
 def test_memory() -> None:
     check_record_store(MemoryRecordStore)
+
+
+def test_sqlite(tmp_path: Path) -> None:
+    numbers = count()
+    check_record_store(lambda: SqlRecordStore(connect(file_url(tmp_path / "records" / f"{next(numbers)}.db"))))
 
 
 def test_memory_keeps_the_last_ones_only() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.postgres_server import PostgresServer, programs
 from tests.integration.redis_server import RedisServer
 
 
@@ -17,4 +18,15 @@ def redis_server(need):
     server = RedisServer(program, folder)
     yield server
     server.kill()
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def postgres_server(need):
+    """A PostgreSQL of the module's own."""
+    place = programs() or need.missing("a PostgreSQL server", "apt install postgresql")
+    folder = Path(tempfile.mkdtemp(prefix="ap-"))
+    server = PostgresServer(folder, place)
+    yield server
+    server.stop()
     shutil.rmtree(folder)

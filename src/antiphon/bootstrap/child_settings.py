@@ -27,7 +27,7 @@ def child_settings(role: str, settings: Settings) -> Settings:
         case "coordinator":
             return Settings(server=ending, models=(), data_dir=settings.data_dir)
         case "control":
-            return Settings(server=ending, models=(), limits=settings.limits)
+            return Settings(server=ending, models=(), limits=settings.limits, records=settings.records, data_dir=settings.data_dir)
         case _:
             return Settings(server=ending, models=())
 

@@ -12,6 +12,7 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 
+from antiphon.bootstrap.kept_records import KeptRecords
 from antiphon.bootstrap.metering import rules
 from antiphon.bootstrap.process import Child, Update, run, socket_path
 from antiphon.bootstrap.shared_state import ACCOUNTS_PATH, SCHEDULES_PATH
@@ -25,7 +26,6 @@ from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.governance.limits import Limits
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
-from antiphon.storage.memory_records import MemoryRecordStore
 from antiphon.transport.client import ClientPool, ClientTimeouts, Origin
 from antiphon.transport.fetching import fetch
 
@@ -123,16 +123,21 @@ async def main(child: Child) -> None:
     """Serve until the process is asked to stop, then finish what was begun within the grace."""
     spec = child.spec
     sources = SocketSources(spec.run_dir, spec.settings)
-    config = configure(
-        create_app(sources, MemoryRecordStore()), spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name)
-    )
-    server = Server(config, lambda: child.ready(sources.take))
+    records = KeptRecords(spec.settings)
+    config = configure(create_app(sources, records.store), spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name))
+
+    def take(update: Update) -> None:
+        sources.take(update)
+        records.take(update.settings.records)
+
+    server = Server(config, lambda: child.ready(take))
     stopper = asyncio.create_task(_stop(child.stopping, server))
     try:
         await server.serve()
     finally:
         stopper.cancel()
         await sources.close()
+        await records.close()
 
 
 async def _stop(stopping: asyncio.Event, server: uvicorn.Server) -> None:

@@ -90,7 +90,9 @@ def _fixed(process: PlannedProcess) -> tuple[object, ...]:
     """What a process goes by as long as it lives."""
     settings = process.settings
     front = (bool(settings.server.tls_cert), settings.server.proxy_protocol != "none")
-    told = (front, settings.server.event_spill_mb, settings.data_dir, settings.cache_dir)
+    told: tuple[object, ...] = (front, settings.server.event_spill_mb, settings.data_dir, settings.cache_dir)
+    if process.role == "control":
+        told = (settings.records.url, settings.data_dir)
     return (process.role, process.command, process.environment, *told)
 
 

@@ -92,6 +92,16 @@ class ResponseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Days for which one is kept since it was used last."""
 
 
+class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where finished calls are recorded: who called which model, what it used and cost. Neither prompts nor answers are."""
+
+    url: Secret = Secret()
+    """PostgreSQL database, like ``postgresql://user:password@host/name``, which several servers may share; it needs
+    ``antiphon[postgres]``. Empty takes a SQLite file in `data_dir`. Write ``url: ${NAME}`` or ``url_file: path``."""
+    keep_days: Annotated[float, Meta(ge=0, le=36500)] = 90.0
+    """Days for which a call is kept; 0 keeps all."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The public HTTP server."""
 
@@ -333,6 +343,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What calls cost. A model without a price costs nothing, unless money is limited: then each must have one."""
     currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}$", description='three capital letters, like "USD" or "CNY"')] = "USD"
     """Unit of money of all ``prices`` and ``limits``."""
+    records: RecordSettings = RecordSettings()
+    """Where finished calls are recorded, and for how long."""
     embeddings: EmbeddingSettings = EmbeddingSettings()
     """The built-in text encoder."""
     data_dir: Text = msgspec.field(default_factory=lambda: platformdirs.user_data_dir("antiphon", appauthor=False))

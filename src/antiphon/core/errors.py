@@ -22,6 +22,7 @@
     │   ├── LimitReached
     │   │   └── BudgetSpent
     │   ├── LimitsUnavailable
+    │   ├── RecordsUnavailable
     │   ├── Draining
     │   └── NoWorker
     ├── UpstreamError                whoever should answer did not
@@ -207,6 +208,13 @@ class LimitsUnavailable(CapacityError):
 
     code = "limits_unavailable"
     usual_remedy = "try again in a moment"
+
+
+class RecordsUnavailable(CapacityError):
+    """The records cannot be reached at the moment."""
+
+    code = "records_unavailable"
+    usual_remedy = "try again in a moment; the operator should check the database, and the disk that it lies on"
 
 
 class Draining(CapacityError):

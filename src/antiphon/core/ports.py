@@ -8,6 +8,7 @@ import msgspec
 from antiphon.core.errors import AntiphonError
 from antiphon.core.events import CallFinished
 from antiphon.core.types import Call, Frame, Headers, Usage
+from antiphon.core.usage import UsageQuery, UsageRow
 
 
 class Sink(Protocol):
@@ -189,10 +190,16 @@ class EventSink(Protocol):
 
 
 class RecordStore(Protocol):
-    """Keeps what is known of finished calls. Its methods may block."""
+    """Keeps what is known of finished calls. Its methods may block. Each raises AntiphonError where it cannot be done now."""
 
-    def add(self, events: Sequence[CallFinished]) -> None:
-        """Record calls, all of them or none. Raises AntiphonError where that cannot be done now."""
+    def add(self, events: Sequence[CallFinished], once: str = "") -> None:
+        """Record calls, all of them or none. What was added under the name ``once`` is not added under it again."""
 
     def recent(self, limit: int, model: str = "") -> Sequence[CallFinished]:
         """The last calls, latest first; of one model, as callers name it, where ``model`` is not empty."""
+
+    def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
+        """What calls used together, in the order of the dimensions that they are put together by, ``MAX_ROWS`` rows at most."""
+
+    def forget(self, before: float) -> int:
+        """Forget the calls that began before a moment, Unix time in seconds; how many they were."""

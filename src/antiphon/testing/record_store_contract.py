@@ -10,6 +10,7 @@ import msgspec
 from antiphon.core.events import CallFinished
 from antiphon.core.ports import RecordStore
 from antiphon.core.types import Usage
+from antiphon.core.usage import UsageQuery, UsageRow
 
 SAMPLE_EVENT = CallFinished(
     id="contract",
@@ -25,6 +26,18 @@ SAMPLE_EVENT = CallFinished(
     ttft=0.25,
     usage=Usage(10, 20, 30, 4, 5),
     attempts=1,
+    client="192.0.2.1",
+    route="sample",
+    waited=0.5,
+    candidates={"provider/sample": 0.75},
+    hedged=True,
+    degraded="model=lighter",
+    cost=1234,
+    estimated=True,
+    team="red",
+    project="apollo",
+    application="shop",
+    user="ann",
 )
 
 MakeStore = Callable[[], RecordStore]
@@ -37,6 +50,9 @@ def check_record_store(make: MakeStore) -> None:
     check_limit(make)
     check_model(make)
     check_any_text(make)
+    check_once(make)
+    check_usage(make)
+    check_forget(make)
 
 
 def check_keeps_every_field(make: MakeStore) -> None:
@@ -79,6 +95,49 @@ def check_any_text(make: MakeStore) -> None:
     strange = "'; drop table calls; -- \x00 模型 \U0001f600 %s {}"
     store.add([msgspec.structs.replace(SAMPLE_EVENT, model=strange)])
     assert [event.model for event in store.recent(10, strange)] == [strange], "any text is kept as it is"
+
+
+def check_once(make: MakeStore) -> None:
+    """What was added under a name is not added under it again."""
+    store = make()
+    store.add(_events("ab"), "first")
+    store.add(_events("c"), "second")
+    store.add(_events("ab"), "first")
+    store.add(_events("d"))
+    store.add(_events("d"))
+    assert _ids(store.recent(10)) == "ddcba", "each name counts once, and what has no name always"
+
+
+def check_usage(make: MakeStore) -> None:
+    """Sums by what was asked for, of the calls that were asked for."""
+    store = make()
+    assert [row.calls for row in store.usage(UsageQuery())] == [0], "without calls there is one row, of nothing"
+    assert list(store.usage(UsageQuery(("team",)))) == [], "without calls there is no team"
+    day = 86400.0
+    told = [("red", "x", 0.0), ("red", "y", day), ("blue", "x", day), ("blue", "x", 2 * day), ("", "x", 2 * day)]
+    store.add(
+        [
+            msgspec.structs.replace(SAMPLE_EVENT, team=team, model=model, started_at=SAMPLE_EVENT.started_at + later)
+            for team, model, later in told
+        ]
+    )
+    store.add([msgspec.structs.replace(SAMPLE_EVENT, team="red", model="x", error="no", cost=0, estimated=False, usage=Usage())])
+    (total,) = store.usage(UsageQuery())
+    assert total == UsageRow({}, 6, 1, 50, 100, 20, 25, 5, 5 * 1234), "everything is counted"
+    teams = [(row.group, row.calls, row.errors, row.cost) for row in store.usage(UsageQuery(("team",)))]
+    assert teams == [({"team": ""}, 1, 0, 1234), ({"team": "blue"}, 2, 0, 2468), ({"team": "red"}, 3, 1, 2468)], "by team"
+    days = [(*row.group.values(), row.calls) for row in store.usage(UsageQuery(("model", "day"), only={"team": "red"}))]
+    assert days == [("x", "2023-11-14", 2), ("y", "2023-11-15", 1)], "by model and day, of one team"
+    spans = UsageQuery(("hour", "month"), since=SAMPLE_EVENT.started_at + day, until=SAMPLE_EVENT.started_at + 2 * day)
+    assert [(*row.group.values(), row.calls) for row in store.usage(spans)] == [("2023-11-15T22", "2023-11", 2)], "a span of time"
+
+
+def check_forget(make: MakeStore) -> None:
+    """What began before a moment is forgotten."""
+    store = make()
+    store.add([msgspec.structs.replace(SAMPLE_EVENT, id=str(number), started_at=float(number)) for number in range(5)])
+    assert store.forget(3.0) == 3, "it says how many they were"
+    assert _ids(store.recent(10)) == "43", "the others stay"
 
 
 def _events(ids: str) -> list[CallFinished]:

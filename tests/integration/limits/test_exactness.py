@@ -112,6 +112,17 @@ def test_the_accounts_hold_what_the_calls_used(serve: Serve, upstream: MockUpstr
     assert any(call.get("estimated") for call in calls)
     wrong = [row for row in rows if row["used"] != _used(calls, row["measure"], row["scope"], row["name"])]
     assert wrong == []
+    eventually(lambda: _recorded(server, "team") == {row["name"]: row["used"] for row in rows if _is(row, "team", "input_tokens")})
+    assert _recorded(server, "key", "cost") == {row["name"]: row["used"] for row in rows if _is(row, "key", "money")}
+
+
+def _is(row: dict[str, Any], scope: str, measure: str) -> bool:
+    return bool(row["scope"] == scope and row["measure"] == measure)
+
+
+def _recorded(server: WholeServer, by: str, what: str = "prompt_tokens") -> dict[str, int]:
+    page = server.client("secret-0").with_options(base_url=server.url).get(f"/admin/usage?by={by}", cast_to=dict[str, Any])
+    return {row["group"][by]: row[what] for row in page["data"]}
 
 
 def _total(server: WholeServer, measure: str) -> int:

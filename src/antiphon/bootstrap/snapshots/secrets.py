@@ -41,12 +41,16 @@ class Secrets(msgspec.Struct, frozen=True):
 
 
 def split(settings: Settings) -> tuple[Settings, Secrets]:
-    """Settings without anything secret, the callers' keys among it, and what is secret of providers and models."""
+    """Settings without anything secret, and what is secret of providers and models.
+
+    The callers' keys are told by their digests, and the database of the records is nothing to a worker.
+    """
     providers = {row.name: ProviderSecrets(row.key, row.headers, row.proxy) for row in settings.providers if _is_secret(row)}
     models = {row.name: ModelSecrets(row.source, row.adapters) for row in settings.models if _may_be_secret(row)}
     public = msgspec.structs.replace(
         settings,
         server=msgspec.structs.replace(settings.server, keys=()),
+        records=msgspec.structs.replace(settings.records, url=Secret()),
         providers=tuple(
             msgspec.structs.replace(row, key=Secret(), headers={}, proxy="none") if row.name in providers else row
             for row in settings.providers

@@ -6,7 +6,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from antiphon.core.ports import RecordStore
-from antiphon.gateway.admin import calls, docs, limits, metrics, processes, routes
+from antiphon.gateway.admin import calls, docs, limits, metrics, processes, routes, usage
 from antiphon.gateway.admin.errors import HANDLERS
 from antiphon.gateway.admin.sources import ControlSources
 
@@ -38,6 +38,7 @@ def create_app(sources: ControlSources, records: RecordStore, *, patience: float
             *routes.routes(sources),
             *limits.routes(sources),
             *calls.routes(records),
+            *usage.routes(records),
         ],
         middleware=[Middleware(_SafeHeaders)],
         exception_handlers=dict(HANDLERS),

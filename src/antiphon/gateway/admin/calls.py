@@ -39,7 +39,7 @@ def routes(records: RecordStore) -> list[BaseRoute]:
             return Response(status_code=204)  # nobody will ever read it better; sent again it would block what comes behind it
         async with one_at_a_time:
             if not arrivals.seen(bundle.instance, bundle.number):
-                await asyncio.to_thread(records.add, bundle.events)
+                await asyncio.to_thread(records.add, bundle.events, f"{bundle.instance}/{bundle.number}")
                 arrivals.mark(bundle.instance, bundle.number)
         return Response(status_code=204)
 

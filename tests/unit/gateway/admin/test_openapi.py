@@ -69,6 +69,7 @@ def test_it_describes_every_public_endpoint():
         "GET /admin/processes",
         "GET /admin/routes",
         "GET /admin/limits",
+        "GET /admin/usage",
         "GET /admin/calls",
     }
 

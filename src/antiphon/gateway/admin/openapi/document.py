@@ -8,9 +8,11 @@ import msgspec
 from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.core.schedules import RouteStates
+from antiphon.core.usage import DIMENSIONS
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
 from antiphon.gateway.admin.limits import DEFAULT_LIMITS, MAX_LIMITS, LimitList
 from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, responses, retrieval
+from antiphon.gateway.admin.usage import UsageList
 from antiphon.gateway.anthropic.models import DEFAULT_LIMIT, MAX_LIMIT, AnthropicModel, AnthropicModels
 from antiphon.gateway.ollama import catalogue
 from antiphon.gateway.openai.responses import MAX_PAGE, PAGE
@@ -87,6 +89,7 @@ TYPES = (
     ServerState,
     CallList,
     LimitList,
+    UsageList,
 )
 
 ERRORS: Mapping[int, tuple[str, str]] = {
@@ -95,7 +98,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
     404: ("NotFound", "There is no such model."),
     413: ("TooLarge", "The request body is too large."),
     415: ("Compressed", "The request body is compressed, and bodies are not decompressed here."),
-    429: ("QueueFull", "The model's queue is full; `retry-after` says when to try again."),
+    429: ("QueueFull", "A limit is reached, or the model's queue is full; `retry-after` says when to try again."),
     500: ("Internal", "Antiphon itself failed; its log has the details under the request id."),
     502: ("Upstream", "Whoever should have answered failed."),
     503: ("Overloaded", "There is no room for this call now, or the process is shutting down."),
@@ -357,6 +360,19 @@ def _operation_paths() -> Json:
                 ]
             }
             | _answers(_json("LimitList"), (400, *ADMIN))
+        },
+        "/admin/usage": {
+            "get": _look("usage", "What callers have used and spent", "Operations")
+            | {
+                "parameters": [
+                    _query("by", {"type": "string"}, "team,day"),
+                    _query("since", {"type": "string"}, "2026-12-01"),
+                    _query("until", {"type": "string"}, "2027-01-01"),
+                    _query("format", {"type": "string", "enum": ["json", "csv"], "default": "json"}, "json"),
+                    *(_query(dimension, {"type": "string"}, "") for dimension in DIMENSIONS),
+                ]
+            }
+            | _answers(_json("UsageList") | {"text/csv": {"schema": {"type": "string"}}}, (400, *ADMIN))
         },
         "/admin/calls": {
             "get": _look("calls", "The last calls, latest first", "Operations")

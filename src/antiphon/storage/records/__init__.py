@@ -1,0 +1,1 @@
+"""Finished calls in a SQL database: SQLite in a file, or PostgreSQL."""

@@ -1,0 +1,1 @@
+"""The migrations, each from one released schema to the next."""
