@@ -2,7 +2,9 @@
 
 import re
 import secrets
+import time
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,7 @@ from antiphon.cli.settings import load_settings
 from antiphon.config import Settings
 from antiphon.config.keys_file import KeyRow, is_name, is_owner, key_rows, read_keys_file
 from antiphon.core.errors import AntiphonError, NotFound, SetupError
+from antiphon.core.moments import HOW, parse_moment
 from antiphon.gateway.key_table import digest_of
 
 app = typer.Typer(name="keys", help="Make, show, revoke and restore the keys of the callers.", no_args_is_help=True)
@@ -50,6 +53,8 @@ class KeyListing(msgspec.Struct, frozen=True):
     origin: str
     """``server.keys``, or file and line; empty where it is configured no longer."""
     revoked: bool
+    expired: bool = False
+    """Its time is over."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -71,6 +76,7 @@ def new(
     project: Belongs = "",
     application: Belongs = "",
     user: Belongs = "",
+    expires: Annotated[str, typer.Option(help="From when on it counts no longer: a date, or a time in UTC.")] = "",
     json: Json = False,
 ) -> None:
     """Print a fresh key, once, and the line for the file that server.keys_file names. Nothing is written anywhere."""
@@ -83,6 +89,8 @@ def new(
     for field, other in belongs.items():
         if other and not is_owner(other):
             raise SetupError(f"{other[:80]!r} cannot be the name of a {field}", remedy="take 1 to 128 characters without blanks")
+    if expires:
+        belongs["expires"] = _expiry(expires)
     key = f"ap-{secrets.token_urlsafe(32)}"
     columns = "".join(f" {field}={other}" for field, other in belongs.items() if other)
     made = NewKey(name, key, f"{name} sha256:{digest_of(key.encode()).hex()}{columns}")
@@ -94,6 +102,14 @@ def new(
     typer.echo(made.line)
 
 
+def _expiry(text: str) -> str:
+    """A moment as the file of keys has it."""
+    try:
+        return datetime.fromtimestamp(parse_moment(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except ValueError:
+        raise SetupError(f'"{text[:40]}" is no time', remedy=f"give {HOW}") from None
+
+
 @app.command("list")
 def list_keys(config: Config = None, json: Json = False) -> None:
     """Show the keys: whose they are, the beginning of their SHA-256, where they stand, and whether they are revoked.
@@ -103,7 +119,13 @@ def list_keys(config: Config = None, json: Json = False) -> None:
     settings = load_settings(config).settings
     revoked = _revoked(settings)
     configured = key_rows(settings.server)
-    rows = [KeyListing(row.name, row.digest.hex(), _origin(settings, row), row.digest in revoked) for row in configured]
+    now = time.time()
+    rows = [
+        KeyListing(
+            row.name, row.digest.hex(), _origin(settings, row), row.digest in revoked, bool(row.expires) and row.expires <= now
+        )
+        for row in configured
+    ]
     gone = revoked.keys() - {row.digest for row in configured}
     rows += [KeyListing(row.name, row.digest.hex(), "", revoked=True) for row in revoked.values() if row.digest in gone]
     if json:
@@ -112,7 +134,8 @@ def list_keys(config: Config = None, json: Json = False) -> None:
     width = max((len(row.name) for row in rows), default=0)
     for row in rows:
         origin = row.origin or "configured no longer"
-        typer.echo(f"{row.name:{width}}  {row.sha256[:SHOWN_DIGITS]}  {origin}{'  revoked' if row.revoked else ''}")
+        marks = ("  revoked" if row.revoked else "") + ("  expired" if row.expired else "")
+        typer.echo(f"{row.name:{width}}  {row.sha256[:SHOWN_DIGITS]}  {origin}{marks}")
     if not rows:
         tell("no keys are configured")
 

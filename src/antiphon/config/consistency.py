@@ -9,6 +9,7 @@ from antiphon.config.local_models import THIS_MACHINE
 from antiphon.config.problems import ConfigErrors, Place, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
+from antiphon.core.moments import HOW, parse_moment
 from antiphon.execution.providers import PROVIDERS, ChecksRow
 from antiphon.scheduling.choice import POLICIES
 
@@ -88,6 +89,11 @@ class Checker:
         yield from self._twice("key", [(f"server.keys[{i}].name", key.name) for i, key in enumerate(keys)])
         first: dict[str, int] = {}
         for index, key in enumerate(keys):
+            try:
+                parse_moment(key.expires or "0")
+            except ValueError:
+                what = f'server.keys[{index}].expires is "{key.expires}", which is no time'
+                yield self._error(f"server.keys[{index}].expires", what, f"write {HOW}")
             if not key.key:  # read without secrets
                 continue
             other = first.setdefault(key.key.reveal(), index)

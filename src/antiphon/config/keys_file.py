@@ -1,6 +1,7 @@
 """The file of callers' keys that ``server.keys_file`` names: ``name sha256:HEX`` lines, for more keys than YAML is good for.
 
-Behind that, a line may say to whom a key belongs: ``team=NAME``, ``project=NAME``, ``application=NAME``, ``user=NAME``.
+Behind that, a line may say to whom a key belongs, and until when it counts: ``team=NAME``, ``project=NAME``, ``application=NAME``,
+``user=NAME``, ``expires=TIME``.
 """
 
 import codecs
@@ -17,6 +18,7 @@ import msgspec
 from antiphon.config.problems import raise_all
 from antiphon.config.settings import KeySettings, ServerSettings
 from antiphon.core.errors import ConfigError
+from antiphon.core.moments import parse_moment
 from antiphon.core.types import Principal
 
 MAX_BYTES = 256 << 20
@@ -30,9 +32,11 @@ SETTLED = 2_000_000_000
 
 _NAME = rb"[^\s\x00-\x1f\x7f]"
 _LINE = re.compile(
-    rb"(%b{1,256})[ \t]+sha256:([0-9a-fA-F]{64})((?:[ \t]+(?:team|project|application|user)=%b{1,128})*)" % (_NAME, _NAME)
+    rb"(%b{1,256})[ \t]+sha256:([0-9a-fA-F]{64})((?:[ \t]+(?:team|project|application|user|expires)=%b{1,128})*)" % (_NAME, _NAME)
 )
-_HINT = 'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it, and behind it team=, project=, application= or user='
+_HINT = (
+    'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it, and behind it team=, project=, application=, user= or expires='
+)
 
 
 class KeyRow(msgspec.Struct, frozen=True, gc=False):
@@ -47,11 +51,13 @@ class KeyRow(msgspec.Struct, frozen=True, gc=False):
     project: str = ""
     application: str = ""
     user: str = ""
+    expires: float = 0.0
+    """Unix time, seconds; 0 for never."""
 
     @property
     def principal(self) -> Principal:
         """Who calls with it."""
-        return Principal(self.name, self.team, self.project, self.application, self.user)
+        return Principal(self.name, self.team, self.project, self.application, self.user, self.expires)
 
 
 def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
@@ -107,7 +113,11 @@ def key_rows(server: ServerSettings) -> list[KeyRow]:
 
 def _own(row: KeySettings) -> KeyRow:
     digest = hashlib.sha256(row.key.reveal().encode()).digest()
-    return KeyRow(row.name, digest, team=row.team, project=row.project, application=row.application, user=row.user)
+    try:
+        expires = parse_moment(row.expires) if row.expires else 0.0
+    except ValueError:  # which is told with its line
+        expires = 0.0
+    return KeyRow(row.name, digest, 0, row.team, row.project, row.application, row.user, expires)
 
 
 def check_keys(server: ServerSettings) -> None:
@@ -192,8 +202,9 @@ def _row(line: bytes, number: int) -> KeyRow | None:
         belongs = dict(field.split("=", 1) for field in fields)
         if len(belongs) != len(fields):
             return None  # one of them comes twice
-        return KeyRow(match[1].decode(), bytes.fromhex(match[2].decode()), number, **belongs)
-    except UnicodeDecodeError:
+        expires = parse_moment(belongs.pop("expires", "0"))
+        return KeyRow(match[1].decode(), bytes.fromhex(match[2].decode()), number, **belongs, expires=expires)
+    except ValueError:  # UnicodeDecodeError among them
         return None
 
 

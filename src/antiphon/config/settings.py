@@ -79,6 +79,8 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Application that uses it."""
     user: Owner = ""
     """Person who uses it."""
+    expires: Annotated[str, Meta(max_length=64)] = ""
+    """Date, or time (ISO 8601, in UTC unless it says otherwise), from which on it counts no longer."""
 
 
 class ResponseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,7 +141,7 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keys of the callers. With none, and no ``keys_file``, whoever reaches the listen address may call."""
     keys_file: str = ""
     """Text file of further keys, one ``name sha256:HEX`` a line, as ``antiphon keys new`` prints it; behind that there may be
-    ``team=NAME``, ``project=NAME``, ``application=NAME`` and ``user=NAME``. Read again on reload."""
+    ``team=NAME``, ``project=NAME``, ``application=NAME``, ``user=NAME`` and ``expires=TIME``. Read again on reload."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

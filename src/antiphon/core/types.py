@@ -29,6 +29,8 @@ class Principal(msgspec.Struct, frozen=True, gc=False):
     project: str = ""
     application: str = ""
     user: str = ""
+    expires: float = 0.0
+    """Unix time, seconds, from which on the key counts no longer; 0 for never."""
 
 
 ANONYMOUS = Principal()

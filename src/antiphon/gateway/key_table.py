@@ -100,11 +100,13 @@ def digest_of(key: bytes) -> bytes:
 
 def owner_text(principal: Principal) -> str:
     """Somebody as a short text: the name, and behind blanks what is known besides, such as ``team=research``."""
-    belongs = msgspec.structs.asdict(principal)
-    return " ".join([belongs.pop("name"), *(f"{field}={name}" for field, name in belongs.items() if name)])
+    known = msgspec.structs.asdict(principal)
+    return " ".join([known.pop("name"), *(f"{field}={value}" for field, value in known.items() if value)])
 
 
 def principal_of(text: str) -> Principal:
     """The reverse of ``owner_text``. No name has a blank."""
     name, *fields = text.split(" ")
-    return Principal(name, **dict(field.split("=", 1) for field in fields))
+    known = dict(field.split("=", 1) for field in fields)
+    expires = float(known.pop("expires", "0"))
+    return Principal(name, **known, expires=expires)

@@ -1,6 +1,7 @@
 """The keys that callers show."""
 
-from collections.abc import Container
+import time
+from collections.abc import Callable, Container
 
 from antiphon.core.errors import Unauthenticated
 from antiphon.core.types import ANONYMOUS, Principal
@@ -16,7 +17,10 @@ class KeyRing:
     ``revoked`` holds the digests of keys that count no longer. Whoever adds to it calls ``forget``.
     """
 
-    def __init__(self, table: KeyTable, revoked: Container[bytes] = frozenset()) -> None:
+    def __init__(
+        self, table: KeyTable, revoked: Container[bytes] = frozenset(), unix_time: Callable[[], float] = time.time
+    ) -> None:
+        self._time = unix_time
         self._index = KeyIndex(table)
         self._revoked = revoked
         self.required = table.required
@@ -24,11 +28,18 @@ class KeyRing:
         self._remembered: dict[bytes, Principal] = {}
 
     def principal(self, authorization: bytes) -> Principal:
-        """Whose key an ``authorization`` header shows. Raises Unauthenticated, the same for no key, a wrong and a revoked one."""
+        """Whose key an ``authorization`` header shows.
+
+        Raises Unauthenticated, the same for no key, a wrong one, a revoked one, and one whose time is over.
+        """
         if not self.required:
             return ANONYMOUS
         principal = self._remembered.get(authorization)
-        return self._recognise(authorization) if principal is None else principal
+        if principal is None:
+            return self._recognise(authorization)
+        if principal.expires and principal.expires <= self._time():
+            raise _unknown()
+        return principal
 
     def forget(self) -> None:
         """Look at every key anew when it is shown next."""
@@ -39,11 +50,18 @@ class KeyRing:
         digest = digest_of(key.strip())
         owner = self._index.owner(digest) if scheme.lower() == b"bearer" and digest not in self._revoked else None
         if owner is None:
-            raise Unauthenticated(
-                "the API key is missing or not known here",
-                remedy='send "Authorization: Bearer KEY" with a key that server.keys or server.keys_file lists',
-            )
+            raise _unknown()
+        principal = principal_of(owner)
+        if principal.expires and principal.expires <= self._time():
+            raise _unknown()
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.clear()
-        principal = self._remembered[authorization] = principal_of(owner)
+        self._remembered[authorization] = principal
         return principal
+
+
+def _unknown() -> Unauthenticated:
+    return Unauthenticated(
+        "the API key is missing or not known here",
+        remedy='send "Authorization: Bearer KEY" with a key that server.keys or server.keys_file lists',
+    )

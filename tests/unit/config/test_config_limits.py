@@ -132,7 +132,15 @@ def test_keys_belong_to_somebody_in_the_configuration_and_in_the_file(tmp_path: 
     ]
 
 
-@pytest.mark.parametrize("columns", ["team=", "team=a team=b", "group=a", "team= a", "team"])
+def test_keys_may_have_an_end(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"bob sha256:{'0b' * 32} team=red expires=2026-12-01T09:00:00Z\n")
+    server = loaded(tmp_path, "server: {keys: [{name: ann, key: sk-a, expires: 2026-12-02}], keys_file: keys}").server
+    assert [row.expires for row in key_rows(server)] == [1_796_169_600.0, 1_796_115_600.0]
+    with pytest.raises(ConfigError, match="which is no time"):
+        loaded(tmp_path, "server: {keys: [{name: ann, key: sk-a, expires: tomorrow}]}")
+
+
+@pytest.mark.parametrize("columns", ["expires=soon", "team=", "team=a team=b", "group=a", "team= a", "team"])
 def test_other_columns_are_wrong(tmp_path: Path, columns: str) -> None:
     (tmp_path / "keys").write_text(f"bob sha256:{'0b' * 32} {columns}\n")
     with pytest.raises(ConfigError, match="not a name and the SHA-256 of a key"):

@@ -1,9 +1,9 @@
 import pytest
 
 from antiphon.core.errors import Unauthenticated
-from antiphon.core.types import ANONYMOUS
+from antiphon.core.types import ANONYMOUS, Principal
 from antiphon.gateway import keys as keys_module
-from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of
+from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of, owner_text
 from antiphon.gateway.keys import KeyRing
 
 MANY = [(f"caller-{number}", f"sk-{number}") for number in range(5000)]
@@ -64,6 +64,18 @@ def test_a_revoked_key_is_refused_like_an_unknown_and_a_missing_one():
     assert ring.principal(b"Bearer sk-2").name == "caller-2"
     revoked.clear()
     assert ring.principal(b"Bearer sk-1").name == "caller-1"
+
+
+def test_a_key_whose_time_is_over_is_refused_like_an_unknown_one_also_where_it_was_known_before():
+    now = [99.0]
+    rows = [(digest_of(b"sk-a"), owner_text(Principal("ann", team="red", expires=100.0))), (digest_of(b"sk-b"), "bob")]
+    ring = KeyRing(KeyTable.of(rows), unix_time=lambda: now[0])
+    assert ring.principal(b"Bearer sk-a") == Principal("ann", team="red", expires=100.0)
+    now[0] = 100.0
+    assert refused(ring, b"Bearer sk-a") == refused(ring, b"Bearer nobody's")
+    ring.forget()
+    assert refused(ring, b"Bearer sk-a") == refused(ring, b"Bearer nobody's")
+    assert ring.principal(b"Bearer sk-b").name == "bob"
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):

@@ -3,9 +3,7 @@
 import asyncio
 import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -14,14 +12,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from antiphon.core.errors import InvalidRequest
+from antiphon.core.moments import HOW, parse_moment
 from antiphon.core.ports import RecordStore
 from antiphon.core.usage import DIMENSIONS, MAX_ROWS, Dimension, UsageQuery, UsageRow
 from antiphon.gateway.admin.responses import JsonResponse
 
 COUNTS: Final = tuple(name for name in UsageRow.__struct_fields__ if name != "group")
-_LATEST: Final = 253_402_300_799.0
-"""The last second of the year 9999."""
-_NUMBER: Final = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 class UsageList(msgspec.Struct, frozen=True):
@@ -59,21 +55,15 @@ def usage_query(asked: Mapping[str, str]) -> UsageQuery:
             raise InvalidRequest(what, remedy=f"known: {', '.join(DIMENSIONS)}", param="by")
         by.append(dimension)
     only = {dimension: asked[dimension] for dimension in DIMENSIONS if dimension in asked}
-    return UsageQuery(tuple(by), moment(asked.get("since", ""), "since"), moment(asked.get("until", ""), "until"), only)
+    return UsageQuery(tuple(by), _moment(asked.get("since", ""), "since"), _moment(asked.get("until", ""), "until"), only)
 
 
-def moment(text: str, name: str) -> float:
-    """Unix time of a date (``2026-12-01``), a time (ISO 8601, in UTC unless it says otherwise) or a number; 0 for nothing."""
-    if not text:
-        return 0.0
-    if _NUMBER.fullmatch(text):
-        return min(float(text), _LATEST)
+def _moment(text: str, name: str) -> float:
+    """Unix time of a moment; 0 for nothing."""
     try:
-        found = datetime.fromisoformat(text)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        remedy = "give a date like 2026-12-01, a time like 2026-12-01T09:00:00Z, or Unix time in seconds"
-        raise InvalidRequest(f"`{name}` is no time", remedy=remedy, param=name) from None
+        return parse_moment(text) if text else 0.0
+    except ValueError:
+        raise InvalidRequest(f"`{name}` is no time", remedy=f"give {HOW}", param=name) from None
 
 
 def as_csv(by: Sequence[Dimension], rows: Sequence[UsageRow]) -> str:
