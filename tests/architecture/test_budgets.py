@@ -32,6 +32,7 @@ CATCHES_EVERYTHING: dict[str, str] = {
     "src/antiphon/execution/engines/_stepper.py: Stepper._end": "border to the engine's library: it may be past closing",
     "src/antiphon/execution/engines/_stepper.py: _tell": "border to a listener: one that fails does not silence the others",
     "src/antiphon/gateway/pipeline.py: Pipeline._enter": "border of a call: one call's bug takes no other down",
+    "src/antiphon/gateway/pipeline.py: Pipeline.close": "border of a stage: what one trips over costs the next not its turn",
     "src/antiphon/scheduling/choice.py: Choice._scores": "border to a plugin: a policy that fails has no say",
     "src/antiphon/scheduling/choice.py: Choice.candidates": "border to a plugin: a policy that fails has no say",
     "src/antiphon/supervisor/supervisor.py: Supervisor._tell": "border to the caller's code: a closed terminal ends no server",

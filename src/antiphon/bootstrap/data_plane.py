@@ -1,5 +1,6 @@
 """Composes what a data-plane worker serves from the settings."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -14,7 +15,7 @@ from antiphon.bootstrap.plan import coordinated
 from antiphon.bootstrap.process import engine_name, socket_path
 from antiphon.bootstrap.routes import Routes
 from antiphon.config import ProviderSettings, Settings, tls_options
-from antiphon.core.ledger import Ledger
+from antiphon.core.ledger import AGE, Ledger
 from antiphon.core.ports import Model, Observer
 from antiphon.core.response_store import ResponseStore
 from antiphon.core.types import ModelCard
@@ -29,6 +30,7 @@ from antiphon.gateway import pipeline
 from antiphon.gateway.anthropic.models import AnthropicCatalogue
 from antiphon.gateway.app import App, Catalogue
 from antiphon.gateway.keys import KeyRing
+from antiphon.gateway.metering import Metering
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
 from antiphon.gateway.openai.conversations import CONTINUED, Remembered
 from antiphon.gateway.openai.models import Models
@@ -43,6 +45,8 @@ LOCAL = "antiphon"
 """Name of the provider that stands for this machine."""
 _LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, keep_alive=60.0)
 """A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
+RENEW_EVERY = AGE / 4
+"""Seconds between two renewals of what calls under way have reserved, so that none is taken for forgotten."""
 _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 
 _KINDS = {
@@ -89,7 +93,9 @@ class DataPlane:
             "settle": self.in_flight.settle,
             "tell": pipeline.tell(lasting.observer, pipeline.forwarded_for if settings.server.proxy_protocol != "none" else None),
         }
+        self._renewal: asyncio.TimerHandle | None = None
         if meter := metering(settings, directory, lasting.ledger):
+            self._renew(meter)
             runs["reserve"] = pipeline.together(self.in_flight.reserve, meter.reserve)
             runs["settle"] = pipeline.together(self.in_flight.settle, meter.settle)
         if keys.required:
@@ -121,8 +127,15 @@ class DataPlane:
     async def close(self) -> None:
         """Close the connections to all upstreams."""
         self.retire()
+        if self._renewal is not None:
+            self._renewal.cancel()
         for pool in self._pools:
             await pool.close()
+
+    def _renew(self, meter: Metering) -> None:
+        """Have calls that run for long keep what they have reserved."""
+        meter.renew(self.in_flight)
+        self._renewal = asyncio.get_running_loop().call_later(RENEW_EVERY, self._renew, meter)
 
     def _replicas(self, settings: Settings, run_dir: str) -> list[tuple[ModelCard, Model]]:
         replicas: list[tuple[ModelCard, Model]] = []

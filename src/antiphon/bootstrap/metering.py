@@ -1,6 +1,7 @@
 """Composes what callers may use and what it costs from the settings."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Literal
 
 from antiphon.config import Settings
@@ -19,17 +20,16 @@ def metering(settings: Settings, directory: Directory, ledger: Callable[[], Ledg
     if not settings.limits and not settings.prices:
         return None
     prices = _prices(settings)
-    known: dict[str, Price] = {}
 
+    @cache
+    def names_of(name: str) -> tuple[str, ...]:
+        return directory.names_of(name)  # of an unknown one it raises, which is not kept
+
+    @cache
     def dearest_of(name: str) -> Price:
-        found = known.get(name)
-        if found is None:
-            found = dearest([prices[replica] for replica in directory.replicas_of(name) if replica in prices])
-            if name in directory:
-                known[name] = found
-        return found
+        return dearest([prices[replica] for replica in directory.replicas_of(name) if replica in prices])
 
-    return Metering(Limits(rules(settings.limits)), prices, dearest_of, ledger, settings.currency)
+    return Metering(Limits(rules(settings.limits)), prices, names_of, dearest_of, ledger, settings.currency)
 
 
 def rules(rows: tuple[LimitSettings, ...]) -> Iterator[Rule]:

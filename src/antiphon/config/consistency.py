@@ -52,7 +52,7 @@ class Checker:
             *self._routes(),
             *ways_down.wrong(self._settings, frozenset(self._referable()), self._unread, self._error),
             *records.wrong(self._settings, self._error),
-            *limits.wrong(self._settings, frozenset(self._referable()), self._unread, self._error),
+            *limits.wrong(self._settings, frozenset(self._referable()), self._unread, self._error, self._places.__contains__),
         ]
 
     def file_errors(self) -> list[ConfigError]:

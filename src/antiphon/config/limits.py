@@ -1,6 +1,6 @@
 """Limits and prices that cannot be meant: for what is not there, twice for the same, or money without prices."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from antiphon.config.limit_settings import LimitSettings, parse
 from antiphon.config.local_models import THIS_MACHINE
@@ -8,17 +8,43 @@ from antiphon.config.network import Report
 from antiphon.config.problems import nearest
 from antiphon.config.settings import Settings
 from antiphon.core.errors import ConfigError
+from antiphon.governance.limits import EACH
 
 _QUOTAS = ("requests", "tokens", "input_tokens", "output_tokens", "money")
 
 
-def wrong(settings: Settings, known: frozenset[str], unread: frozenset[str], report: Report) -> Iterator[ConfigError]:
+Written = Callable[[str], bool]
+"""Whether there is a setting at a path, right or wrong."""
+
+
+def wrong(
+    settings: Settings, known: frozenset[str], unread: frozenset[str], report: Report, written: Written
+) -> Iterator[ConfigError]:
     """Everything that is wrong. ``known`` is what a model can be called by; nothing is said of names among ``unread``."""
-    yield from _limits(settings, known, unread, report)
+    yield from _limits(settings, known, unread, report, written)
+    yield from _owners(settings, unread, report)
     yield from _prices(settings, known, unread, report)
 
 
-def _limits(settings: Settings, known: frozenset[str], unread: frozenset[str], report: Report) -> Iterator[ConfigError]:
+def _owners(settings: Settings, unread: frozenset[str], report: Report) -> Iterator[ConfigError]:
+    """Limits of keys, teams and so on that nobody has. Where there is a file of keys too, it may have them."""
+    keys = settings.server.keys
+    if settings.server.keys_file:
+        return
+    for index, row in enumerate(settings.limits):
+        if row.scope in ("", "everyone", "model") or row.name == EACH or row.name in unread:
+            continue
+        names = sorted({key.name if row.scope == "key" else str(getattr(key, row.scope)) for key in keys} - {""})
+        if row.name not in names:
+            near = nearest(row.name, names)
+            hint = f'did you mean "{near}"? ' if near else ""
+            what = f'limits[{index}] is of the {row.scope} "{row.name}", and no key is of it'
+            yield report(f"limits[{index}].name", what, f"{hint}known: {', '.join(names) or 'none'}")
+
+
+def _limits(
+    settings: Settings, known: frozenset[str], unread: frozenset[str], report: Report, has: Written
+) -> Iterator[ConfigError]:
     written: dict[tuple[str, str, str, str], str] = {}
     for index, row in enumerate(settings.limits):
         path = f"limits[{index}]"
@@ -36,16 +62,13 @@ def _limits(settings: Settings, known: frozenset[str], unread: frozenset[str], r
                 f'{path} is of the model "{row.name}", which is not known',
                 f"{hint}known: {', '.join(sorted(known))}",
             )
-        if row == LimitSettings(scope=row.scope, name=row.name, outage=row.outage):
+        if not any(has(f"{path}.{measure}") for measure in (*_QUOTAS, "concurrency")):
             yield report(
                 path, f"{path} limits nothing", "give it requests, tokens, input_tokens, output_tokens, concurrency or money"
             )
         for measure, window in _windows(row):
-            if window is None:
-                most = "9 thousand million" if measure == "money" else "9 million million million"
-                yield report(
-                    f"{path}.{measure}", f"{path}.{measure} cannot be counted", f"give at most {most}, and no several months"
-                )
+            if isinstance(window, ValueError):
+                yield report(f"{path}.{measure}", f"{path}.{measure} cannot be: {window}", "give less, or another time")
                 continue
             other = written.setdefault((row.scope, row.name, measure, window), path)
             if other != path:
@@ -53,14 +76,14 @@ def _limits(settings: Settings, known: frozenset[str], unread: frozenset[str], r
                 yield report(f"{path}.{measure}", what, "keep one of them")
 
 
-def _windows(row: LimitSettings) -> Iterator[tuple[str, str | None]]:
-    """Each measure that a row limits, and the code of its window; None where that is none."""
+def _windows(row: LimitSettings) -> Iterator[tuple[str, str | ValueError]]:
+    """Each measure that a row limits, and the code of its window, or why there is none."""
     for measure in _QUOTAS:
         if text := getattr(row, measure):
             try:
                 yield measure, parse(text, money=measure == "money").window.code
-            except ValueError:
-                yield measure, None
+            except ValueError as error:
+                yield measure, error
     if row.concurrency is not None:
         yield "concurrency", ""
 
@@ -72,6 +95,9 @@ def _prices(settings: Settings, known: frozenset[str], unread: frozenset[str], r
         other = first.setdefault(row.model, path)
         if row.model and other != path:
             yield report(f"{path}.model", f'"{row.model}" has a price twice: {other} and {path}', "keep one of them")
+        if row.model in settings.aliases:
+            what = f'{path} is for "{row.model}", which is an alias: a call costs what the model costs that answers it'
+            yield report(f"{path}.model", what, f"name what it leads to: {', '.join(settings.aliases[row.model])}")
         if row.model and row.model not in known and not unread.intersection((row.model, *row.model.split("/", 1))):
             near = nearest(row.model, sorted(known))
             hint = f'did you mean "{near}"? ' if near else ""

@@ -33,8 +33,10 @@ class Directory:
     ) -> None:
         groups: dict[str, list[Model]] = {}
         self._cards: dict[str, ModelCard] = {}
+        self._ids: dict[str, list[str]] = {}
         for card, model in replicas:
             groups.setdefault(card.id, []).append(model)
+            self._ids.setdefault(model.name, []).append(card.id)
             groups.setdefault(model.name, groups[card.id] if model.name == card.id else [model])
             self._cards.setdefault(card.id, card)
         found = ((name, scheduling(name, members)) for name, members in groups.items())
@@ -58,9 +60,10 @@ class Directory:
             raise self._unknown(reference)
         return model
 
-    def __contains__(self, reference: str) -> bool:
-        """Whether there is a model by that name."""
-        return reference in self._models
+    def names_of(self, reference: str) -> tuple[str, ...]:
+        """The models, by their names in the catalogue, that may answer calls to a name. Raises ModelNotFound."""
+        self.model_for(reference)
+        return tuple(dict.fromkeys(name for replica in self.replicas_of(reference) for name in self._ids.get(replica, ())))
 
     def replicas_of(self, reference: str) -> list[str]:
         """``provider/model`` of everything that may answer calls to a name; of nothing where there is no such name."""

@@ -1,15 +1,16 @@
 """Reserves what a call may use at most before it runs, and settles what it has used."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from antiphon.core.errors import AntiphonError, BudgetSpent, ClientGone, LimitReached, LimitsUnavailable
 from antiphon.core.ledger import Ledger, Outcome, Refusal, Window
 from antiphon.core.types import Call, Usage
-from antiphon.execution.wire.bounds import BOUNDABLE, bounded
+from antiphon.execution.wire.bounds import BOUNDABLE, answers_of, bounded
+from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway.exchange import NO_USAGE, Exchange
 from antiphon.gateway.metered import Metered
-from antiphon.governance.estimate import BYTES_PER_TOKEN, prompt_tokens
+from antiphon.governance.estimate import BYTES_PER_TOKEN, form_tokens, prompt_tokens
 from antiphon.governance.limits import MEASURES, Amounts, Applied, Limits, holds, settled
 from antiphon.governance.prices import FREE, MILLION, Price
 
@@ -18,27 +19,41 @@ USUAL_ANSWER: Final = 1024
 LONGEST_ANSWER: Final = 4096
 """Tokens after which a call without a bound is told to stop, where money is limited and its model's longest answer is not known."""
 _MONEY: Final = MEASURES.index("money")
+_COUNTING: Final = frozenset(name for name, endpoint in ENDPOINTS.items() if endpoint.ability == "count_tokens")
+"""Endpoints at which no model reads anything."""
 _NOTHING: Final[Amounts] = (0, 0, 0, 0, 0, 0)
 _UNITS: Final = {1: "second", 60: "minute", 3600: "hour", 86400: "day", 7 * 86400: "week"}
+
+
+def _prompt(call: Call) -> tuple[int, int]:
+    """Tokens of a call's prompt, by estimate and at most."""
+    if call.endpoint in _COUNTING:
+        return 0, 0
+    if call.model_place is not None:
+        return form_tokens()
+    return prompt_tokens(call.body, lists_pictures=call.endpoint.startswith("api/"))
 
 
 class Metering:
     """Stages 3 and 10 for a deployment with limits or prices.
 
-    ``dearest`` is the price that a call to a model, as callers name it, has at most; ``prices`` has those of replicas,
-    ``provider/model``. ``ledger`` gives the one at which new calls reserve.
+    ``names`` has all names of a model that callers name, and raises ModelNotFound where there is none, so that no account is made
+    for it. ``dearest`` is the price that a call to it has at most; ``prices`` has those of replicas, ``provider/model``. ``ledger``
+    gives the one at which new calls reserve.
     """
 
     def __init__(
         self,
         limits: Limits,
         prices: Mapping[str, Price],
+        names: Callable[[str], Sequence[str]],
         dearest: Callable[[str], Price],
         ledger: Callable[[], Ledger],
         currency: str,
     ) -> None:
         self._limits = limits
         self._prices = prices
+        self._names = names
         self._dearest = dearest
         self._ledger = ledger
         self._currency = currency
@@ -47,9 +62,9 @@ class Metering:
         """Stage 3. True where the answer of whoever keeps the accounts is waited for."""
         call = exchange.call
         assert call is not None
-        applied = self._limits.applied(exchange.principal, call.model)
+        applied = self._limits.applied(exchange.principal, call.model, self._names(call.model))
         ledger = self._ledger()
-        prompt, longest_prompt = prompt_tokens(call.body)
+        prompt, longest_prompt = _prompt(call)
         metered = exchange.metered = Metered(applied, prompt, ledger)
         if not applied:
             return False
@@ -73,6 +88,13 @@ class Metering:
         metered.reservation = outcome
         return False
 
+    def renew(self, exchanges: Iterable[Exchange]) -> None:
+        """Say of calls that run for long that they still hold what they have reserved."""
+        for exchange in exchanges:
+            metered = exchange.metered
+            if metered is not None and metered.reservation is not None:
+                metered.ledger.renew(metered.reservation)
+
     def settle(self, exchange: Exchange) -> None:
         """Stage 10. Also of a call that was refused, and has used nothing."""
         metered, call = exchange.metered, exchange.call
@@ -95,7 +117,8 @@ class Metering:
 
     def _at_most(self, exchange: Exchange, call: Call, metered: Metered, longest_prompt: int) -> Amounts:
         """What a call may use; one whose cost has no bound is given one."""
-        output = call.max_tokens * call.choices
+        answers = answers_of(call)
+        output = call.max_tokens * answers
         cost = 0
         if any(each.place == _MONEY for each in metered.applied):
             price = self._dearest(call.model)
@@ -103,9 +126,9 @@ class Metering:
             if not longest and call.endpoint in BOUNDABLE and price.output:
                 longest = LONGEST_ANSWER
                 exchange.call = bounded(call, longest)
-            cost = price.at_most(longest_prompt, longest * call.choices)
+            cost = price.at_most(longest_prompt, longest * answers)
         if not output and call.endpoint in BOUNDABLE:
-            output = USUAL_ANSWER * call.choices
+            output = USUAL_ANSWER * answers
         return 1, metered.input_tokens + output, metered.input_tokens, output, 1, cost
 
     def _estimate(self, exchange: Exchange, metered: Metered) -> None:
@@ -113,6 +136,8 @@ class Metering:
 
         Whoever left before has had its prompt read. A call that failed before its answer began was for nothing, and costs nothing.
         """
+        if exchange.endpoint in _COUNTING:
+            return
         output = 0
         if exchange.started:
             output = exchange.events

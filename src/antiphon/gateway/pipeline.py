@@ -13,7 +13,7 @@ such stages. Entering stages run until the model has been started; closing stage
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -24,6 +24,7 @@ from antiphon.core.events import CallFinished
 from antiphon.core.ports import Model, Observer
 from antiphon.core.types import NO_WISHES, Call, Wishes
 from antiphon.dispatch.directory import Directory
+from antiphon.execution.wire.bounds import bound_of
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.form import Form, is_form, read_form
@@ -88,9 +89,12 @@ class Pipeline:
                 exchange.fail(InternalError())
 
     def close(self, exchange: Exchange) -> None:
-        """Run the closing stages."""
+        """Run the closing stages, each of them whatever became of the others."""
         for stage in self._closing:
-            stage(exchange)
+            try:
+                stage(exchange)
+            except Exception as error:  # the border of the process: what one stage trips over must not cost the next its turn
+                self._report(exchange.id, error)
 
 
 def identify(keys: KeyRing) -> Run:
@@ -135,7 +139,7 @@ def parse(exchange: Exchange) -> None:
         exchange.principal,
         [],
         bool(drops),
-        max_tokens=head.longest,
+        max_tokens=bound_of(head, exchange.endpoint),
         wishes=Wishes(session=key) if type(key := head.prompt_cache_key) is str and key else NO_WISHES,
         choices=head.choices,
     )
@@ -215,6 +219,9 @@ class InFlight:
     def settle(self, exchange: Exchange) -> None:
         """Stage 10. A call that was refused before it took a place gives none back."""
         self._exchanges.discard(exchange)
+
+    def __iter__(self) -> Iterator[Exchange]:
+        return iter(list(self._exchanges))
 
     def end(self) -> None:
         """End all calls under way: their callers hear that the server stops."""

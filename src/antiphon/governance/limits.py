@@ -5,13 +5,13 @@ from typing import Final, Literal
 
 import msgspec
 
-from antiphon.core.ledger import Hold, Limit, Window
+from antiphon.core.ledger import MAX_AMOUNT, Hold, Limit, Window
 from antiphon.core.types import Principal
 
 Scope = Literal["everyone", "team", "project", "application", "user", "key", "model"]
 Measure = Literal["requests", "tokens", "input_tokens", "output_tokens", "concurrency", "money"]
 
-_SCOPES: Final[tuple[Scope, ...]] = ("everyone", "team", "project", "application", "user", "key", "model")
+SCOPES: Final[tuple[Scope, ...]] = ("everyone", "team", "project", "application", "user", "key", "model")
 
 MEASURES: Final[tuple[Measure, ...]] = ("requests", "tokens", "input_tokens", "output_tokens", "concurrency", "money")
 """What can be limited, in the order of a call's ``Amounts``."""
@@ -63,8 +63,8 @@ class Limits:
         """There are rules."""
         return bool(self._named)
 
-    def applied(self, principal: Principal, model: str) -> tuple[Applied, ...]:
-        """The rules that hold for calls of a caller to a model, as callers name it."""
+    def applied(self, principal: Principal, model: str, names: Sequence[str] = ()) -> tuple[Applied, ...]:
+        """The rules that hold for calls of a caller to a model, as callers name it, which may have further ``names``."""
         of_caller = self._of_callers.get(principal.name)
         if of_caller is None:
             _make_room(self._of_callers)
@@ -72,7 +72,8 @@ class Limits:
         of_model = self._of_models.get(model)
         if of_model is None:
             _make_room(self._of_models)
-            of_model = self._of_models[model] = self._of("model", model)
+            every = dict.fromkeys((model, *names))
+            of_model = self._of_models[model] = tuple(rule for name in every for rule in self._of("model", name))
         return of_caller + of_model if of_model else of_caller
 
     def rule(self, scope: Scope, name: str, measure: Measure, window: Window) -> Rule | None:
@@ -109,7 +110,7 @@ def parse_account(name: str) -> tuple[Scope, str, Measure] | None:
     """Of whom and on what an account is; None for one of somebody else's making."""
     whose, *rest = name.rsplit("/", 4)
     scope, colon, of = whose.partition(":")
-    if not colon or len(rest) != 4 or scope not in _SCOPES or rest[0] not in MEASURES:
+    if not colon or len(rest) != 4 or scope not in SCOPES or rest[0] not in MEASURES:
         return None
     return scope, of, rest[0]
 
@@ -125,13 +126,13 @@ def holds(applied: Sequence[Applied], amounts: Amounts) -> list[Hold]:
         amount = amounts[each.place]
         if amount > each.limit.capacity and 0 < each.place < _MONEY:
             amount = max(each.limit.capacity, 1)
-        found.append(Hold(each.account, amount, each.limit))
+        found.append(Hold(each.account, min(amount, MAX_AMOUNT), each.limit))
     return found
 
 
 def settled(applied: Sequence[Applied], amounts: Amounts) -> list[int]:
-    """What is settled at the same accounts, in their order."""
-    return [amounts[each.place] for each in applied]
+    """What is settled at the same accounts, in their order. A model that says it used more than can be counted used all of that."""
+    return [min(amounts[each.place], MAX_AMOUNT) for each in applied]
 
 
 def _make_room(known: dict[str, tuple[Applied, ...]]) -> None:

@@ -295,3 +295,41 @@ def test_a_budget_refuses_while_its_accounts_cannot_be_asked_and_a_rate_does_not
     eventually(lambda: ask(server) == 429)
     os.kill(coordinator, signal.SIGKILL)
     eventually(lambda: ask(server) == 429)
+
+
+def test_a_limit_of_a_model_holds_by_whatever_name_it_is_called(serve: Serve, upstream: MockUpstream) -> None:
+    server = serve(KEYS + "aliases: {al: mock-model}\nlimits: [{scope: model, name: mock-model, requests: 2/hour}]")
+    client = server.client("key-of-ann")
+    names = ["al", "p0/mock-model", "mock-model", "al", "p0/mock-model"]
+    statuses = []
+    for name in names:
+        try:
+            client.chat.completions.create(model=name, messages=HELLO)
+            statuses.append(200)
+        except openai.APIStatusError as error:
+            statuses.append(error.status_code)
+    assert statuses == [200, 200, 429, 429, 429]
+
+
+def test_no_account_is_made_for_a_model_that_is_not_there(serve: Serve, upstream: MockUpstream) -> None:
+    server = serve(KEYS + "limits: [{scope: model, requests: 5/hour}, {scope: key, requests: 5/hour}]")
+    client = server.client("key-of-ann")
+    for number in range(10):
+        with pytest.raises(openai.NotFoundError):
+            client.chat.completions.create(model=f"none-{number}" + "x" * 10_000, messages=HELLO)
+    assert ask(server) == 200
+    page = client.with_options(base_url=server.url).get("/admin/limits", cast_to=dict[str, Any])
+    assert {row["name"] for row in page["data"]} == {"ann", "mock-model"}
+
+
+def test_many_prompts_are_many_answers_and_a_count_of_tokens_is_none(serve: Serve, upstream: MockUpstream) -> None:
+    server = serve(KEYS + "prices: [{model: mock-model, input: 0, output: 10}]\nlimits: [{scope: key, money: 0.02}]")
+    client = server.client("key-of-ann")
+    with pytest.raises(openai.RateLimitError, match=r"can cost up to 0\.95 USD"):
+        client.completions.create(model="mock-model", prompt=["hello"] * 50, max_tokens=1900)
+    client.completions.create(model="mock-model", prompt=[1, 2, 3], max_tokens=1900)
+    with pytest.raises(openai.APIStatusError):
+        client.post("/messages/count_tokens", cast_to=object, body={"model": "mock-model", "messages": HELLO})
+    server.stop()
+    (count,) = [call for call in server.calls() if call["endpoint"] == "messages/count_tokens"]
+    assert (count["prompt_tokens"], count.get("cost", 0)) == (0, 0)

@@ -63,7 +63,7 @@ def test_what_cannot_be_counted_is_no_quota(text: str) -> None:
 
 
 def test_a_row_is_as_many_rules_as_it_limits(tmp_path: Path) -> None:
-    row = "limits: [{scope: team, name: red, requests: 9/minute, tokens: 8/day, concurrency: 7, money: 6/month, outage: refuse}]\n"
+    row = "limits: [{scope: team, requests: 9/minute, tokens: 8/day, concurrency: 7, money: 6/month, outage: refuse}]\n"
     found = {rule.measure: rule.limit for rule in rules(loaded(tmp_path, PRICES + row).limits)}
     assert found == {
         "requests": Limit(9, Window("sliding", 60), "closed"),
@@ -94,7 +94,7 @@ def test_prices_are_whole_numbers(tmp_path: Path) -> None:
         ("limits: [{scope: keys, requests: 1/day}]", "limits[0].scope must be", ""),
         ("limits: [{scope: key, requests: 1 per day}]", "limits[0].requests must be a whole number within a time", ""),
         ("limits: [{scope: key, requests: 1/fortnight}]", "limits[0].requests must be", ""),
-        ("limits: [{scope: key, requests: 1/2 months}]", "limits[0].requests cannot be counted", "no several months"),
+        ("limits: [{scope: key, requests: 1/2 months}]", "limits[0].requests cannot be: several months", "another time"),
         ("limits: [{scope: everyone, name: ann, requests: 1/day}]", 'is of everyone, and names "ann"', "leave out the name"),
         ("limits: [{scope: model, name: bigg, requests: 1/day}]", 'of the model "bigg", which is not known', 'did you mean "big"'),
         (
@@ -108,6 +108,15 @@ def test_prices_are_whole_numbers(tmp_path: Path) -> None:
             'money is limited, and "one/small-2" has no price',
             "model: one/small-2",
         ),
+        (
+            "limits: [{scope: key, name: an, requests: 1/day}]\nserver: {keys: [{name: ann, key: sk}]}",
+            'of the key "an"',
+            'mean "ann"',
+        ),
+        ("limits: [{scope: team, name: red, requests: 1/day}]", 'of the team "red", and no key is of it', "known: none"),
+        ("limits: [{scope: key, tokens: 1234567890123456/day}]", "limits[0].tokens must be", ""),
+        ("limits: [{scope: everyone, money: 9999999999999}]\n" + PRICES, "cannot be: more than", "give less"),
+        ("aliases: {al: big}\nprices: [{model: al, input: 1}]", 'is for "al", which is an alias', "name what it leads to: big"),
         ("prices: [{model: bigg}]", 'prices[0] is for "bigg", which is not known', 'did you mean "big"'),
         ("prices: [{model: big}, {model: big}]", '"big" has a price twice', "keep one"),
         ("currency: dollars", "currency must be three capital letters", ""),

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import msgspec
 import pytest
 
-from antiphon.core.errors import UpstreamTimeout
+from antiphon.core.errors import ModelNotFound, UpstreamTimeout
 from antiphon.core.ledger import FOREVER, Hold, Limit, Outcome, Standing, Then, Window
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call
+from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.metering import LONGEST_ANSWER, USUAL_ANSWER, Metering
 from antiphon.governance.limits import Limits, Measure, Rule
 from antiphon.governance.prices import MILLION, Price
@@ -56,9 +58,9 @@ class Metered:
     def __init__(self, model: FakeModel, ledger: MemoryLedger | None = None, price: Price = PRICE, **capacities: int) -> None:
         self.ledger = ledger or MemoryLedger()
         self.rules = [Rule("everyone", "", _measure(name), Limit(number, _window(name))) for name, number in capacities.items()]
-        meter = Metering(Limits(self.rules), {"fake/m": price}, lambda _: price, lambda: self.ledger, "USD")
+        self.meter = Metering(Limits(self.rules), {"fake/m": price}, _names, lambda _: price, lambda: self.ledger, "USD")
         self.model = model
-        self.door = Door(Asked(model), reserve=meter.reserve, settle=meter.settle)
+        self.door = Door(Asked(model), reserve=self.meter.reserve, settle=self.meter.settle)
 
     def standing(self, measure: str) -> Standing:
         found: list[Standing | None] = []
@@ -71,6 +73,12 @@ class Metered:
         standing = self.standing(measure)
         assert standing.reserved == 0
         return standing.settled
+
+
+def _names(model: str) -> tuple[str, ...]:
+    if model != "m":
+        raise ModelNotFound
+    return (model,)
 
 
 def _measure(name: str) -> Measure:
@@ -197,3 +205,58 @@ def test_a_budget_says_what_the_call_could_cost() -> None:
     assert "may spend 0.005 USD" in error["message"]
     assert "can cost up to 0.006 USD" in error["message"]
     assert b"retry-after" not in metered.door.headers
+
+
+@pytest.mark.parametrize(
+    "decoy", [{"max_output_tokens": 1}, {"options": {"num_predict": 1}}, {"max_tokens": 1, "max_completion_tokens": 5000}]
+)
+def test_only_the_bounds_of_its_own_dialect_bound_a_call_and_the_largest_of_them(decoy: dict[str, object]) -> None:
+    metered = Metered(FakeModel().script(Hang()), price=Price(0, MILLION), money=10**9)
+    metered.door.call(body(**decoy))
+    bound = 5000 if "max_completion_tokens" in decoy else LONGEST_ANSWER
+    assert metered.standing("money").reserved == bound
+
+
+@pytest.mark.parametrize("bound", [0, -1, "5", [], 1e30, True])
+def test_a_bound_that_is_none_is_refused_where_it_matters(bound: object) -> None:
+    metered = Metered(FakeModel(), price=Price(0, MILLION), money=10**9)
+    metered.door.call(body(max_tokens=bound))
+    assert metered.door.status == 400
+    assert json.loads(metered.door.body)["error"]["param"] == "max_tokens"
+    assert metered.used("money") == 0
+
+
+@pytest.mark.parametrize("more", [{"max_tokens": 2**53}, {"max_tokens": 10**18}, {"max_tokens": 100, "n": 2**62}])
+def test_a_call_that_could_cost_more_than_can_be_counted_finds_no_budget(more: dict[str, object]) -> None:
+    metered = Metered(FakeModel(), money=10**9, tokens=5000)
+    metered.door.call(body(**more))
+    assert (metered.door.status, json.loads(metered.door.body)["error"]["code"]) == (429, "insufficient_quota")
+
+
+def test_a_usage_that_cannot_be_counted_is_settled_as_the_most_that_can() -> None:
+    metered = Metered(FakeModel().script(told(2**53 - 1, 2**53 - 1)), money=10**9, concurrency=1, tokens=5000)
+    metered.door.call()
+    assert (metered.used("concurrency"), metered.used("tokens")) == (0, 2**53 - 1)
+    assert len(metered.door.heard.events) == 1
+
+
+def test_a_stage_that_trips_at_the_end_costs_the_next_not_its_turn() -> None:
+    def trips(_: Exchange) -> None:
+        raise KeyError("a fault")
+
+    door = Door(FakeModel().script(told(1, 1)), settle=trips)
+    assert door.call() is not None
+    assert [type(error) for error in door.reported] == [KeyError]
+
+
+def test_long_calls_are_renewed() -> None:
+    metered = Metered(FakeModel().script(Hang()), LateLedger(), concurrency=1)
+    renewed: list[int] = []
+    metered.ledger.renew = lambda reservation: renewed.append(reservation.id)  # type: ignore[method-assign]
+    metered.door.call()
+    exchange = metered.door.listener
+    metered.meter.renew([exchange])
+    assert renewed == []  # it has no reservation yet
+    cast("LateLedger", metered.ledger).answers.pop()()
+    metered.meter.renew([exchange])
+    assert len(renewed) == 1

@@ -33,13 +33,28 @@ def test_a_picture_counts_as_a_picture_however_many_bytes_it_has(part: object, c
     text = body([{"type": "text", "text": "what is this?"}, *[part] * count])
     tokens, at_most = prompt_tokens(text)
     assert count * FILE_TOKENS < tokens < count * FILE_TOKENS + 200
-    assert at_most < count * FILE_TOKENS + 1000
+    assert at_most < 3 * count * FILE_TOKENS + 1000
 
 
 def test_the_pictures_of_a_list_are_counted() -> None:
     message = {"role": "user", "content": "what are these?", "images": [PICTURE] * 3}
     text = json.dumps({"model": "m", "messages": [message]}).encode()
-    assert 3 * FILE_TOKENS < prompt_tokens(text)[0] < 3 * FILE_TOKENS + 200
+    assert 3 * FILE_TOKENS < prompt_tokens(text, lists_pictures=True)[0] < 3 * FILE_TOKENS + 200
+    assert prompt_tokens(text)[0] > len(text) // 4  # elsewhere a list of texts is a list of texts
+
+
+@pytest.mark.parametrize("text", ["ACGTTGCA" * 50_000, "x" * 8_000_000])
+@pytest.mark.parametrize("name", ["text", "content", "input", "prompt", "datas"])
+def test_no_text_passes_for_a_file(text: str, name: str) -> None:
+    whole = json.dumps({"model": "m", "messages": [{"role": "user", name: text}]}).encode()
+    assert prompt_tokens(whole, lists_pictures=True) == (len(whole) // 4 + 1, len(whole) + OVERHEAD)
+
+
+def test_a_picture_that_is_named_by_its_address_counts_as_one() -> None:
+    part = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}
+    tokens, at_most = prompt_tokens(body([part] * 4))
+    assert 4 * FILE_TOKENS < tokens < 4 * FILE_TOKENS + 200
+    assert at_most >= 4 * FILE_TOKENS + len(body([part] * 4))
 
 
 @pytest.mark.parametrize(

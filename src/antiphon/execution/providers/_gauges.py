@@ -108,8 +108,11 @@ def _count(samples: list[Sample]) -> int:
 
 
 def _value(sample: Sample) -> float:
-    """Its number; 0 where it is none that counts anything."""
-    return _finite(float(sample.value))
+    """Its number; 0 where it is none that counts anything. Raises ValueError for more than there can be."""
+    number = float(sample.value)
+    if number > MOST:
+        raise ValueError(f"{sample.name} is {number:g} there, which cannot be")
+    return _finite(number)
 
 
 def _number(text: str) -> float:

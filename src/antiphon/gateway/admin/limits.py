@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from antiphon.core.errors import InvalidRequest
+from antiphon.core.errors import InvalidRequest, LimitsUnavailable, UpstreamError
 from antiphon.core.ledger import AccountStanding, Window
 from antiphon.gateway.admin.responses import JsonResponse
 from antiphon.gateway.admin.sources import ControlSources
-from antiphon.governance.limits import Limits, parse_account
+from antiphon.governance.limits import SCOPES, Limits, parse_account
 
 MAX_LIMITS: Final = 1000
 DEFAULT_LIMITS: Final = 100
@@ -59,8 +59,13 @@ def routes(sources: ControlSources) -> list[BaseRoute]:
         count = asked.get("limit", str(DEFAULT_LIMITS))
         if not count.isdecimal() or not 1 <= int(count[:9]) <= MAX_LIMITS:
             raise InvalidRequest("`limit` is out of its range", remedy=f"give a whole number from 1 to {MAX_LIMITS}", param="limit")
+        if asked.get("scope", "") not in ("", *SCOPES):
+            raise InvalidRequest("`scope` is not known", remedy=f"known: {', '.join(SCOPES)}", param="scope")
         coordinator = next((row.name for row in sources.server().processes if row.role == "coordinator"), "")
-        accounts = (await sources.accounts(coordinator)).accounts if coordinator else ()
+        try:
+            accounts = (await sources.accounts(coordinator)).accounts if coordinator else ()
+        except UpstreamError:
+            raise LimitsUnavailable("the coordinator, which keeps the accounts, does not answer") from None
         after, scope, name = asked.get("after", ""), asked.get("scope", ""), asked.get("name", "")
         found = (
             state

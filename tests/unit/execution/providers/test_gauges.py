@@ -104,7 +104,12 @@ def test_a_page_that_tells_nothing_is_refused(page):
 
 def test_numbers_that_count_nothing_count_nothing():
     assert PLAIN.read(b"up:running NaN\nup:waiting -3\n", "m") == ServerLoad(0, 0)
-    assert PLAIN.read(b"up:running +Inf\nup:waiting 1e300\n", "m") == ServerLoad(0, MOST)
+
+
+@pytest.mark.parametrize("number", [b"+Inf", b"1e300", b"10000000001"])
+def test_more_than_there_can_be_is_wrong(number):
+    with pytest.raises(ValueError, match="which cannot be"):
+        PLAIN.read(b"up:running 1\nup:waiting " + number + b"\n", "m")
 
 
 LINES = st.one_of(

@@ -340,3 +340,7 @@ def test_limits_are_told_page_by_page_with_what_is_left(sources, client):
     assert rows(f"?limit=1&after={first['data'][0]['id']}") == [slash]
     for wrong in ("0", "1001", "x"):
         assert client.get(f"/admin/limits?limit={wrong}").status_code == 400
+    assert client.get("/admin/limits?scope=nope").status_code == 400
+    del sources.coordinators["coordinator"]
+    away = client.get("/admin/limits")
+    assert (away.status_code, away.json()["error"]["code"]) == (503, "limits_unavailable")

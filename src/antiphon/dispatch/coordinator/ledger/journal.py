@@ -67,7 +67,8 @@ class Journal:
     def append(self, rows: Sequence[Row]) -> bool:
         """Write rows. False where that is not possible now; then nothing of them was written."""
         body = _encode(rows)
-        kept = self._write(_RECORD.pack(len(body), zlib.crc32(body)) + body)
+        head = b"" if self._size else _MAGIC  # there was no room for it when the file was made
+        kept = self._write(head + _RECORD.pack(len(body), zlib.crc32(body)) + body)
         if kept:
             self._dirty = True
             self._work()
@@ -198,8 +199,8 @@ def _cut(path: Path, data: bytes, size: int) -> None:
         size,
         aside,
     )
-    with contextlib.suppress(OSError):
-        aside.write_bytes(data[size:])
+    with contextlib.suppress(OSError), open(aside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(data[size:])
 
 
 def _rewrite(path: Path, fresh: Path, size: int) -> int:

@@ -37,18 +37,6 @@ class RequestHead(msgspec.Struct, gc=False):
         return max([count for count in (self.n, self.best_of) if type(count) is int and count > 0], default=1)
 
     @property
-    def longest(self) -> int:
-        """Tokens that the answer may have at most, in whichever field they stand; 0 where none says."""
-        for bound in (self.max_tokens, self.max_completion_tokens, self.max_output_tokens):
-            if type(bound) is int and bound > 0:
-                return bound
-        if isinstance(self.options, dict):
-            bound = self.options.get("num_predict")
-            if type(bound) is int and bound > 0:
-                return bound
-        return 0
-
-    @property
     def wants_usage(self) -> bool:
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 

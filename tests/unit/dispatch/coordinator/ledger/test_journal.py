@@ -83,6 +83,23 @@ def test_one_server_at_a_time(path):
     asyncio.run(run())
 
 
+def test_a_file_that_was_made_on_a_full_disk_is_whole_once_there_is_room(path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def run():
+        with monkeypatch.context() as disk:
+            disk.setattr(os, "write", full)
+            journal = Journal(path)
+            assert not journal.append([EPOCH])
+        assert journal.append([EPOCH, PAST])
+        assert journal.append([SHARE])
+        await journal.close()
+        assert await reopened(path) == [EPOCH, PAST, SHARE]
+
+    asyncio.run(run())
+
+
 def test_on_a_full_disk_nothing_is_half_written(path, monkeypatch):
     async def run():
         journal = Journal(path)
