@@ -114,16 +114,14 @@ def test_a_control_plane_that_is_killed_records_each_call_once(serve: Serve) -> 
         ("?format=xml", "format"),
     ],
 )
-def test_what_cannot_be_asked_is_told(serve: Serve, query: str, param: str, records: str) -> None:
-    if records:
-        return
+@pytest.mark.parametrize("records", ["sqlite"], indirect=True)
+def test_what_cannot_be_asked_is_told(serve: Serve, query: str, param: str) -> None:
     answer = usage(serve(), query)
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
 
 
-def test_a_database_that_is_away_stops_no_call(serve: Serve, records: str, postgres_server: PostgresServer) -> None:
-    if not records:
-        return
+@pytest.mark.parametrize("records", ["postgresql"], indirect=True)
+def test_a_database_that_is_away_stops_no_call(serve: Serve, postgres_server: PostgresServer) -> None:
     server = serve()
     began = counted(server, "?key=bob")[0][0]
     postgres_server.stop()
