@@ -385,18 +385,20 @@ def _routes(options: Options) -> Ask[RouteStates]:
 
 
 def _calls(params: Params) -> Ask[CallList]:
-    query = f"?{urlencode(params.body)}" if params.body else ""
-    return Ask(path=f"/admin/calls{query}", decode=reader(CallList), options=params.options)
+    return Ask(path=_asking("/admin/calls", params), decode=reader(CallList), options=params.options)
 
 
 def _limits(params: Params) -> Ask[LimitList]:
-    query = f"?{urlencode(params.body)}" if params.body else ""
-    return Ask(path=f"/admin/limits{query}", decode=reader(LimitList), options=params.options)
+    return Ask(path=_asking("/admin/limits", params), decode=reader(LimitList), options=params.options)
 
 
 def _usage(params: Params) -> Ask[UsageList]:
-    query = f"?{urlencode(params.body)}" if params.body else ""
-    return Ask(path=f"/admin/usage{query}", decode=reader(UsageList), options=params.options)
+    return Ask(path=_asking("/admin/usage", params), decode=reader(UsageList), options=params.options)
+
+
+def _asking(path: str, params: Params) -> str:
+    """A path with what is asked for."""
+    return f"{path}?{urlencode(params.body)}" if params.body else path
 
 
 def _metrics(options: Options) -> Ask[str]:

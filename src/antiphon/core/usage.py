@@ -1,5 +1,6 @@
 """What callers have used: how it is asked for, and told."""
 
+from datetime import UTC, datetime
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -10,6 +11,11 @@ DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
 
 MAX_ROWS: Final = 10_000
 """Rows of one answer."""
+
+
+def hour_of(moment: float) -> str:
+    """The hour of a Unix time, in UTC: ``2026-12-01T09``, which begins with its day, and that with its month."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H")
 
 
 class UsageQuery(msgspec.Struct, frozen=True):

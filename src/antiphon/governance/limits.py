@@ -58,11 +58,6 @@ class Limits:
         self._of_callers: dict[str, tuple[Applied, ...]] = {}
         self._of_models: dict[str, tuple[Applied, ...]] = {}
 
-    @property
-    def in_use(self) -> bool:
-        """There are rules."""
-        return bool(self._named)
-
     def applied(self, principal: Principal, model: str, names: Sequence[str] = ()) -> tuple[Applied, ...]:
         """The rules that hold for calls of a caller to a model, as callers name it, which may have further ``names``."""
         of_caller = self._of_callers.get(principal.name)

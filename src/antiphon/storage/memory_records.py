@@ -2,12 +2,11 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
 
 from antiphon.core.events import CallFinished
-from antiphon.core.usage import MAX_ROWS, Dimension, UsageQuery, UsageRow
+from antiphon.core.usage import MAX_ROWS, Dimension, UsageQuery, UsageRow, hour_of
 
 MAX_RECORDS: Final = 10_000
 MAX_NAMES: Final = 10_000
@@ -57,8 +56,7 @@ def _value(event: CallFinished, dimension: Dimension) -> str:
     if dimension == "key":
         return event.principal
     if dimension in ("hour", "day", "month"):
-        hour = datetime.fromtimestamp(event.started_at, UTC).strftime("%Y-%m-%dT%H")
-        return hour[: {"hour": 13, "day": 10, "month": 7}[dimension]]
+        return hour_of(event.started_at)[: {"hour": 13, "day": 10, "month": 7}[dimension]]
     return str(getattr(event, dimension))
 
 

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from antiphon.core.errors import InvalidRequest
 from antiphon.core.events import CallFinished, EventBundle
 from antiphon.core.ports import RecordStore
+from antiphon.gateway.admin.paging import page_size
 from antiphon.gateway.admin.responses import JsonResponse
 from antiphon.observability.events.delivery import PATH, Arrivals
 
@@ -44,10 +44,8 @@ def routes(records: RecordStore) -> list[BaseRoute]:
         return Response(status_code=204)
 
     async def calls(request: Request) -> Response:
-        limit = request.query_params.get("limit", str(DEFAULT_CALLS))
-        if not limit.isdecimal() or not 1 <= int(limit[:9]) <= MAX_CALLS:
-            raise InvalidRequest("`limit` is out of its range", remedy=f"give a whole number from 1 to {MAX_CALLS}", param="limit")
-        found = await asyncio.to_thread(records.recent, int(limit), request.query_params.get("model", ""))
+        limit = page_size(request.query_params, DEFAULT_CALLS, MAX_CALLS)
+        found = await asyncio.to_thread(records.recent, limit, request.query_params.get("model", ""))
         return JsonResponse(CallList(tuple(found)))
 
     return [Route(PATH, arrive, methods=["POST"]), Route("/admin/calls", calls)]

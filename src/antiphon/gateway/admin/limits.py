@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from antiphon.core.errors import InvalidRequest, LimitsUnavailable, UpstreamError
 from antiphon.core.ledger import AccountStanding, Window
+from antiphon.gateway.admin.paging import page_size
 from antiphon.gateway.admin.responses import JsonResponse
 from antiphon.gateway.admin.sources import ControlSources
 from antiphon.governance.limits import SCOPES, Limits, parse_account
@@ -56,9 +57,7 @@ def routes(sources: ControlSources) -> list[BaseRoute]:
 
     async def limits(request: Request) -> Response:
         asked = request.query_params
-        count = asked.get("limit", str(DEFAULT_LIMITS))
-        if not count.isdecimal() or not 1 <= int(count[:9]) <= MAX_LIMITS:
-            raise InvalidRequest("`limit` is out of its range", remedy=f"give a whole number from 1 to {MAX_LIMITS}", param="limit")
+        count = page_size(asked, DEFAULT_LIMITS, MAX_LIMITS)
         if asked.get("scope", "") not in ("", *SCOPES):
             raise InvalidRequest("`scope` is not known", remedy=f"known: {', '.join(SCOPES)}", param="scope")
         coordinator = next((row.name for row in sources.server().processes if row.role == "coordinator"), "")
@@ -74,7 +73,7 @@ def routes(sources: ControlSources) -> list[BaseRoute]:
         )
         page: list[LimitState] = []
         for state in found:
-            if len(page) == int(count):
+            if len(page) == count:
                 return JsonResponse(LimitList(tuple(page), has_more=True))
             page.append(state)
         return JsonResponse(LimitList(tuple(page)))

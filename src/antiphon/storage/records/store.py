@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from antiphon.core.errors import RecordsUnavailable
 from antiphon.core.events import CallFinished
 from antiphon.core.types import Usage
-from antiphon.core.usage import MAX_ROWS, Dimension, UsageQuery, UsageRow
+from antiphon.core.usage import MAX_ROWS, Dimension, UsageQuery, UsageRow, hour_of
 from antiphon.storage.records.database import upgrade
 from antiphon.storage.records.schema import bundles, calls
 
@@ -123,7 +122,7 @@ def _row(event: CallFinished) -> dict[str, Any]:
     row = {name: getattr(event, name) for name in _FIELDS}
     row.update(msgspec.structs.asdict(event.usage))
     row["candidates"] = event.candidates or None
-    row["hour"] = datetime.fromtimestamp(event.started_at, UTC).strftime("%Y-%m-%dT%H")
+    row["hour"] = hour_of(event.started_at)
     return row
 
 
