@@ -129,6 +129,12 @@ def _total(server: WholeServer, measure: str) -> int:
     return next(row["used"] for row in _accounts(server) if row["scope"] == "everyone" and row["measure"] == measure)
 
 
+def _story(server: WholeServer) -> str:
+    """What may tell why accounts are wrong: the accounts, and what the server said beside its calls."""
+    said = [line for line in server.log_path.read_text().splitlines() if not line.startswith("{")]
+    return "\n".join((f"{len(server.calls())} calls", *map(str, _accounts(server)), *said))
+
+
 def test_a_killed_worker_takes_no_place_with_it_and_only_the_money_of_its_own_calls(serve: Serve, upstream: MockUpstream) -> None:
     """What it had reserved of money is charged, since the calls may have been made; nobody else loses anything."""
     server = serve(SETTINGS)
@@ -144,4 +150,4 @@ def test_a_killed_worker_takes_no_place_with_it_and_only_the_money_of_its_own_ca
     calls = server.calls()
     settled = sum(call.get("cost", 0) for call in calls)
     dearest = 3 * 400 + 7 * 1000  # of the prompts and the longest answers that these calls have
-    assert settled <= _total(server, "money") <= settled + 2 * CALLERS * dearest
+    assert settled <= _total(server, "money") <= settled + 2 * CALLERS * dearest, _story(server)

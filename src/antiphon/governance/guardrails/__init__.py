@@ -1,0 +1,1 @@
+"""Guardrails: one file each, ending in ``plugin = ...``."""
