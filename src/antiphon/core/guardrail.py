@@ -1,4 +1,4 @@
-"""What looks for something in what callers and models say. Types and the ports that plugins of group ``antiphon.guardrails`` fill."""
+"""What looks for something in what callers and models say: types, and the ports that plugins of ``antiphon.guardrails`` fill."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ class Guardrail(Protocol):
     ``text[begin - reach : end + reach]`` alone, and nothing that is found is longer than ``reach``. None: on the whole text."""
 
     def find(self, text: str) -> Sequence[Finding]:
-        """All that is in a text, in order, none overlapping another. Never raises, takes time in proportion to the text's length."""
+        """All that is in a text, in order, none overlapping another. Never raises; takes time in proportion to the length."""
 
 
 class GuardrailPlugin(Protocol):
