@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from antiphon import __version__
+from antiphon.bootstrap.guarding import guarding
 from antiphon.bootstrap.metering import metering
 from antiphon.bootstrap.plan import coordinated
 from antiphon.bootstrap.process import engine_name, socket_path
@@ -98,6 +99,8 @@ class DataPlane:
             self._renew(meter)
             runs["reserve"] = pipeline.together(self.in_flight.reserve, meter.reserve)
             runs["settle"] = pipeline.together(self.in_flight.settle, meter.settle)
+        if guards := guarding(settings, directory):
+            runs["guard"] = guards.guard
         if keys.required:
             runs["identify"] = pipeline.identify(keys)
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())

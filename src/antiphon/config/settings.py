@@ -9,6 +9,7 @@ import msgspec
 import platformdirs
 from msgspec import Meta
 
+from antiphon.config.guardrail_settings import GuardrailSettings
 from antiphon.config.limit_settings import LimitSettings, Owner, PriceSettings
 from antiphon.config.route_settings import RouteSettings, Tier
 from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook, mask_hook
@@ -345,6 +346,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What calls cost. A model without a price costs nothing, unless money is limited: then each must have one."""
     currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}$", description='three capital letters, like "USD" or "CNY"')] = "USD"
     """Unit of money of all ``prices`` and ``limits``."""
+    guardrails: tuple[GuardrailSettings, ...] = ()
+    """What is looked for in requests and answers: personal data, secrets, injections, banned words, and so on."""
     records: RecordSettings = RecordSettings()
     """Where finished calls are recorded, and for how long."""
     embeddings: EmbeddingSettings = EmbeddingSettings()

@@ -7,7 +7,8 @@
     │   ├── InvalidRequest           body or parameter is wrong
     │   │   ├── UnsupportedParameter
     │   │   ├── PreviousResponseNotFound
-    │   │   └── ContextOverflow
+    │   │   ├── ContextOverflow
+    │   │   └── ContentBlocked
     │   ├── PayloadTooLarge
     │   ├── UnsupportedEncoding
     │   ├── Unauthenticated
@@ -116,6 +117,17 @@ class ContextOverflow(InvalidRequest):
     """Prompt and completion do not fit into the model's context."""
 
     code = "context_length_exceeded"
+
+
+class ContentBlocked(InvalidRequest):
+    """A guardrail found what may not be said here."""
+
+    code = "content_blocked"
+    usual_remedy = "leave that out, or ask the operator about this guardrail"
+
+    def __init__(self, rule: str, kind: str, side: str) -> None:
+        whose = "the request" if side == "input" else "the model's answer"
+        super().__init__(f'the guardrail "{rule}" found {kind} in {whose}, which is not passed on')
 
 
 class PayloadTooLarge(RequestError):

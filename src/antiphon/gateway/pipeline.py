@@ -3,6 +3,7 @@
 1. identify: the key becomes a principal
 2. parse: only what routing needs; the rest of the body stays raw
 3. reserve: the call takes its place among those in flight, and what it may use at most is reserved
+4. guard: what the caller says goes through the guardrails, which mask or block; 9 is prepared, which guards what the model says
 6. choose: the name becomes a model
 8. execute: the model answers into the exchange
 10. settle: what was taken for the call is given back, but for what it has used
@@ -50,6 +51,7 @@ STAGES: Final = (
     Stage(1, "identify"),
     Stage(2, "parse"),
     Stage(3, "reserve"),
+    Stage(4, "guard"),
     Stage(6, "choose"),
     Stage(8, "execute"),
     Stage(10, "settle", closing=True),
@@ -197,8 +199,10 @@ def execute(exchange: Exchange) -> None:
     """Stage 8."""
     assert exchange.model is not None
     assert exchange.call is not None
-    handle = exchange.model.start(exchange.call, exchange)
-    if not exchange.closed:
+    handle = exchange.model.start(exchange.call, exchange.sink or exchange)
+    if exchange.closed:
+        handle.cancel("the call is over")
+    else:
         exchange.handle = handle
 
 
@@ -255,6 +259,8 @@ def tell(observer: Observer, client: Callable[[Request], str] | None = None) -> 
             event = routed(event, call)
         if exchange.metered is not None:
             event = metered(event, exchange)
+        if exchange.acts is not None and exchange.acts.counts:
+            event = msgspec.structs.replace(event, guarded=exchange.acts.told())
         observer.call_finished(event if client is None else msgspec.structs.replace(event, client=client(exchange.request)))
 
     return run
