@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from antiphon import __version__
+from antiphon.bootstrap.access import access
 from antiphon.bootstrap.guarding import guarding
 from antiphon.bootstrap.metering import metering
 from antiphon.bootstrap.plan import coordinated
@@ -101,13 +102,15 @@ class DataPlane:
             runs["settle"] = pipeline.together(self.in_flight.settle, meter.settle)
         if guards := guarding(settings, directory):
             runs["guard"] = guards.guard
+        allowed = access(settings, keys, directory)
         if keys.required:
-            runs["identify"] = pipeline.identify(keys)
+            runs["identify"] = allowed.identify
+            runs["parse"] = pipeline.together(runs["parse"], allowed.authorise)
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
         readiness = self._readiness(settings, run_dir)
         ollama = OllamaCatalogue(directory, readiness, _hosts(settings))
         models: dict[str, Catalogue] = {OPENAI.name: Models(directory), ANTHROPIC.name: AnthropicCatalogue(directory)}
-        self.app = App(pipeline.Pipeline(runs, _report), models, Responses(responses), ollama, readiness, Relay(control), keys)
+        self.app = App(pipeline.Pipeline(runs, _report), models, Responses(responses), ollama, readiness, Relay(control), allowed)
 
     @property
     def definitions(self) -> set[bytes]:

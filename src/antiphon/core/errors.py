@@ -12,6 +12,7 @@
     │   ├── PayloadTooLarge
     │   ├── UnsupportedEncoding
     │   ├── Unauthenticated
+    │   ├── PermissionDenied
     │   ├── NotFound
     │   │   ├── ModelNotFound
     │   │   └── EndpointNotFound
@@ -148,6 +149,13 @@ class Unauthenticated(RequestError):
     """The API key is missing or wrong."""
 
     code = "invalid_api_key"
+
+
+class PermissionDenied(RequestError):
+    """The caller may not do this."""
+
+    code = "permission_denied"
+    usual_remedy = "ask the operator for a key that may: its `roles` and `models`, and the policies under `access`, decide"
 
 
 class NotFound(RequestError):

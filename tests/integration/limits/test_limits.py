@@ -21,8 +21,8 @@ HELLO: Any = [{"role": "user", "content": "hello"}]
 KEYS = """
 server:
   keys:
-    - {name: ann, key: key-of-ann, team: red}
-    - {name: bob, key: key-of-bob, team: red}
+    - {name: ann, key: key-of-ann, team: red, roles: [platform]}
+    - {name: bob, key: key-of-bob, team: red, roles: [platform]}
     - {name: cid, key: key-of-cid}
 """
 PENNIES = "prices: [{model: mock-model, input: 0, output: 10000, max_output: 10}]\n"

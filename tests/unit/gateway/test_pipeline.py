@@ -11,6 +11,7 @@ from antiphon.core.ports import Handle, Model, Sink
 from antiphon.core.types import Call, ModelCard, Routing
 from antiphon.dispatch.directory import Directory
 from antiphon.gateway import pipeline
+from antiphon.gateway.access import Access
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.key_table import KeyTable
 from antiphon.gateway.keys import KeyRing
@@ -218,7 +219,7 @@ def test_without_a_route_there_is_nothing_of_it() -> None:
 
 
 def test_keys_tell_whose_call_it_is() -> None:
-    door = Door(FakeModel("p/m"), identify=pipeline.identify(KeyRing(KeyTable.of_keys([("alice", "sk-a")]))))
+    door = Door(FakeModel("p/m"), identify=Access(KeyRing(KeyTable.of_keys([("alice", "sk-a")])), None).identify)
     event = door.call(headers={b"authorization": b"Bearer sk-a"})
     assert event is not None
     assert event.principal == "alice"
