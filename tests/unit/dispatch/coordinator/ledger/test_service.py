@@ -1,4 +1,8 @@
+import pytest
+
 from antiphon.core.ledger import FOREVER, Hold, Limit, Refusal, Reservation, Window
+from antiphon.dispatch.coordinator.ledger.messages import Told
+from antiphon.dispatch.coordinator.ledger.slices import QUIET
 from tests.unit.dispatch.coordinator.rig import LEASE, Rig
 
 
@@ -221,3 +225,28 @@ def test_what_was_charged_survives_the_coordinators_death():
     rig.kill_coordinator()
     rig.start()
     assert (standing(rig, "money").settled, standing(rig, "money").total) == (60, 60)
+
+
+@pytest.mark.parametrize("used_again", [False, True])
+def test_what_was_used_is_not_lost_with_the_news_that_an_account_was_forgotten(used_again):
+    rig = Rig(eager=False)
+    worker, limit = rig.worker(), Limit(1000, outage="open")
+    worker.ledger.settle(reserve(rig, worker, "a", 10, limit), [10])
+    rig.pump()
+    rig.clock.advance(QUIET + 1)
+    rig.service.received(worker, Told(10_000, ()))  # it is heard of, so that its lease goes on
+    rig.pump()
+    worker.ledger._acknowledged.valid_until = rig.clock.monotonic() + 5
+    worker.ledger.beat()
+    assert worker.up
+    worker.cut()  # what it said is lost
+    if used_again:
+        worker.ledger._acknowledged.valid_until = 0.0
+        worker.ledger.settle(worker.ledger.reserve([Hold("a", 5, limit)], lambda _: None), [5])
+    worker.connect()
+    rig.pump()
+    assert standing(rig, "a").settled == (15 if used_again else 10)
+    rig.pass_time(QUIET * 2 + 5)
+    assert standing(rig, "a").settled == (15 if used_again else 10)
+    assert worker.ledger._slices._retiring == []
+    assert rig.book._accounts["a", FOREVER.code].held == {}
