@@ -1,8 +1,10 @@
 """Composes the guardrails from the settings."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import cast
+
+import msgspec
 
 from antiphon.config import Settings
 from antiphon.config.guardrail_settings import GuardrailSettings
@@ -10,12 +12,14 @@ from antiphon.config.guardrails import options_of
 from antiphon.core.guardrail import GuardrailPlugin
 from antiphon.dispatch.directory import Directory
 from antiphon.gateway.guarding import Guarding, ScopedRule
+from antiphon.gateway.host_finder import HostFinder
 from antiphon.governance.guarding.rules import Mode, Rule
 from antiphon.governance.guardrails import GUARDRAILS
+from antiphon.transport.client import ClientPool
 
 
-def guarding(settings: Settings, directory: Directory) -> Guarding | None:
-    """What the settings ask for; None where nothing is guarded."""
+def guarding(settings: Settings, directory: Directory, host: Callable[[], ClientPool]) -> Guarding | None:
+    """What the settings ask for; None where nothing is guarded. ``host`` connects to the compute host."""
     found = tuple(rules(settings.guardrails))
     if not found:
         return None
@@ -24,7 +28,7 @@ def guarding(settings: Settings, directory: Directory) -> Guarding | None:
     def names_of(name: str) -> tuple[str, ...]:
         return directory.names_of(name)  # of an unknown one it raises, which is not kept
 
-    return Guarding(found, names_of)
+    return Guarding(found, names_of, HostFinder(host()))
 
 
 def rules(rows: tuple[GuardrailSettings, ...]) -> Iterator[ScopedRule]:
@@ -41,5 +45,6 @@ def rules(rows: tuple[GuardrailSettings, ...]) -> Iterator[ScopedRule]:
             input=plugin.input if row.input is None else row.input,
             output=plugin.output if row.output is None else row.output,
             microseconds=plugin.microseconds,
+            key=msgspec.json.encode((row.kind, row.options), order="deterministic").decode(),
         )
         yield ScopedRule(rule, row.keys, row.teams, row.applications, row.models)

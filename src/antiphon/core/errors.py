@@ -24,6 +24,7 @@
     │   ├── LimitReached
     │   │   └── BudgetSpent
     │   ├── LimitsUnavailable
+    │   ├── GuardrailsUnavailable
     │   ├── RecordsUnavailable
     │   ├── Draining
     │   └── NoWorker
@@ -228,6 +229,13 @@ class LimitsUnavailable(CapacityError):
 
     code = "limits_unavailable"
     usual_remedy = "try again in a moment"
+
+
+class GuardrailsUnavailable(CapacityError):
+    """What is said cannot be looked at by the guardrails at the moment."""
+
+    code = "guardrails_unavailable"
+    usual_remedy = "try again; a shorter text can be looked at all the same"
 
 
 class RecordsUnavailable(CapacityError):

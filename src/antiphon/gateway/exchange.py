@@ -4,7 +4,7 @@ import secrets
 import time
 from collections.abc import Callable
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from antiphon.core.errors import AntiphonError, ClientGone, UpstreamRefused
 from antiphon.core.ports import Handle, Model, Sink
@@ -74,6 +74,7 @@ class Exchange:
         "_on_close",
         "_started",
         "acts",
+        "asked",
         "call",
         "cost",
         "dialect",
@@ -113,6 +114,8 @@ class Exchange:
         self.error: AntiphonError | None = None
         self.usage = NO_USAGE
         self.metered: Metered | None = None
+        self.asked: Any = None
+        """What the caller says, while guardrails look at it: stage 4's own."""
         self.acts: Acts | None = None
         """What guardrails did; None where none holds."""
         self.sink: Sink | None = None
@@ -246,7 +249,7 @@ class Exchange:
             self.responder.listener = None
             self._on_close(self)
             # Call and answer hold each other. Let go, so that all of it is freed at once, whoever else still holds this.
-            self.handle = self.model = self.call = self._head = self.metered = self.acts = self.sink = None
+            self.handle = self.model = self.call = self._head = self.metered = self.acts = self.sink = self.asked = None
             self.go_on = _nothing
             self.request = _OVER
             self._body = []

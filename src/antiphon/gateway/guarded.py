@@ -1,17 +1,17 @@
 """What stands between a model and its caller where a call is guarded: the sink of the one, before the exchange of the other."""
 
 import json
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
-from antiphon.core.errors import AntiphonError, UpstreamBroken
+from antiphon.core.errors import AntiphonError, GuardrailsUnavailable, InternalError, UpstreamBroken
 from antiphon.core.types import Frame, Headers, Usage
 from antiphon.execution.wire.said import Channel, Speech, Spot
 from antiphon.gateway.exchange import Exchange
 from antiphon.governance.guarding.masks import Masks
-from antiphon.governance.guarding.rules import Acts, Rule
+from antiphon.governance.guarding.rules import Acts, Known, Rule, microseconds
 from antiphon.governance.guarding.streams import StreamGuard
-from antiphon.governance.guarding.texts import OutputGuard, changed_leaves
+from antiphon.governance.guarding.texts import OutputGuard, TextCollector, changed_leaves
 from antiphon.transport import sse
 
 _EVENTS: Final = b"text/event-stream"
@@ -22,6 +22,62 @@ _DONE: Final = "[DONE]"
 MOST_ARGUMENTS: Final = 4 << 20
 """Characters of the arguments of one call, which are guarded as a whole, since they are JSON."""
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+ON_THE_LOOP: Final = 300.0
+"""Microseconds that looking at a text may take on the loop; what would take longer is looked at elsewhere."""
+ALONE: Final = 50_000.0
+"""Microseconds that it may take there all the same, when nobody else answers."""
+
+
+class Guard(Protocol):
+    """Guards texts."""
+
+    def text(self, text: str) -> str: ...
+    def json(self, text: str) -> str: ...
+
+
+class Finder(Protocol):
+    """Looks at texts elsewhere."""
+
+    def find(self, rules: Sequence[Rule], texts: Sequence[str], then: Callable[[Known | None], None]) -> None:
+        """Have texts looked at by rules. ``then`` is told what was found, or None where nobody said, maybe before this returns."""
+
+
+class OutputRules(NamedTuple):
+    """What guards the answer to one call."""
+
+    rules: tuple[Rule, ...]
+    masks: Masks
+    acts: Acts
+    finder: Finder | None = None
+    """Looks at long texts; without one they are looked at here."""
+
+
+class _Whole:
+    """An answer in one piece."""
+
+    def __init__(self, body: bytes, kind: bytes, speech: Speech) -> None:
+        self._speech = speech
+        self._body = body
+        self._text = body.decode("utf-8", "replace") if kind == _TEXT else None
+        self._answer = _decoded(body) if kind == _JSON else {}
+        self._spots = list(speech.whole(self._answer))
+
+    def texts(self) -> list[str]:
+        """All that it says."""
+        collector = TextCollector()
+        for spot in self._spots:
+            put(collector, spot)
+        return [*collector.texts, *([self._text] if self._text is not None else [])]
+
+    def guarded(self, guard: Guard, *, forget: bool) -> bytes:
+        """The answer as its caller may see it, without single tokens where these are to be forgotten. Raises ContentBlocked."""
+        if self._text is not None:
+            return guard.text(self._text).encode("utf-8", "replace")
+        changed = [put(guard, spot) for spot in self._spots]
+        forgot = forget and self._speech.forget_tokens(self._answer)
+        return _encoded(self._answer) if forgot or any(changed) else self._body
 
 
 class _Open:
@@ -41,16 +97,17 @@ class _Open:
 class Guarded:
     """Guards one answer: takes it from a model and gives ``exchange`` what its caller may see."""
 
-    def __init__(self, exchange: Exchange, speech: Speech, rules: tuple[Rule, ...], masks: Masks, acts: Acts) -> None:
+    def __init__(self, exchange: Exchange, speech: Speech, rules: OutputRules) -> None:
         self._exchange = exchange
         self._speech = speech
-        self._rules = rules
-        self._masks = masks
-        self._acts = acts
-        self._whole = OutputGuard(rules, masks, acts)
-        self._again = OutputGuard(rules, masks, Acts()) if speech.repeats else self._whole
+        self._rules = rules.rules
+        self._masks = rules.masks
+        self._acts = rules.acts
+        self._finder = rules.finder
+        self._whole = OutputGuard(rules.rules, rules.masks, rules.acts)
+        self._again = OutputGuard(rules.rules, rules.masks, Acts()) if speech.repeats else self._whole
         """Looks at what was looked at before, piece by piece: it does not count."""
-        self._changes = bool(masks) or any(rule.mode != "observe" for rule in rules)
+        self._changes = bool(rules.masks) or any(rule.mode != "observe" for rule in rules.rules)
         self._open: dict[Channel, _Open] = {}
         self._head: tuple[int, Headers] | None = None
         self._type = b""
@@ -86,19 +143,15 @@ class Guarded:
     def end(self, usage: Usage | None) -> None:
         if self._over:
             return
+        if usage is not None:
+            self._exchange.usage = usage
         try:
-            raw = b"".join(self._rest(())) if not self._body else self._guarded(b"".join(self._body))
+            if self._body:
+                self._guard_whole(_Whole(b"".join(self._body), self._type, self._speech), usage)
+            else:
+                self._end(b"".join(self._rest(())), usage)
         except AntiphonError as error:
-            if usage is not None:
-                self._exchange.usage = usage
             self._stop(error)
-            return
-        self._over = True
-        if raw:
-            self._pass_on(Frame(raw))
-        elif self._head is not None:
-            self._pass_head()
-        self._exchange.end(usage)
 
     def fail(self, error: AntiphonError) -> None:
         if self._over:
@@ -129,17 +182,36 @@ class Guarded:
         self._open.clear()
         self._exchange.stop(error)
 
-    def _guarded(self, body: bytes) -> bytes:
-        """An answer in one piece as its caller may see it."""
-        if self._type == _TEXT:
-            return self._whole.text(body.decode("utf-8", "replace")).encode("utf-8", "replace")
-        if self._type != _JSON:
-            return body
-        answer = _decoded(body)
-        spots = list(self._speech.whole(answer))
-        changed = [_put(self._whole, spot) for spot in spots]
-        forgot = self._changes and self._speech.forget_tokens(answer)
-        return _encoded(answer) if forgot or any(changed) else body
+    def _end(self, raw: bytes, usage: Usage | None) -> None:
+        self._over = True
+        if raw:
+            self._pass_on(Frame(raw))
+        else:
+            self._pass_head()
+        self._exchange.end(usage)
+
+    def _guard_whole(self, whole: _Whole, usage: Usage | None) -> None:
+        """Guard an answer in one piece, and pass it on; a long one is looked at elsewhere."""
+        texts = whole.texts()
+        if self._finder is None or microseconds(self._rules, texts) <= ON_THE_LOOP:
+            self._end(whole.guarded(self._whole, forget=self._changes), usage)
+            return
+
+        def then(known: Known | None) -> None:
+            if self._over or self._exchange.closed:
+                return
+            try:
+                if known is None and microseconds(self._rules, texts) > ALONE:
+                    raise GuardrailsUnavailable("the answer is long, and the process that looks at long texts does not answer")
+                self._whole.known = known or {}
+                self._end(whole.guarded(self._whole, forget=self._changes), usage)
+            except AntiphonError as error:
+                self._stop(error)
+            except Exception:
+                self._stop(InternalError())
+                raise
+
+        self._finder.find(self._rules, texts, then)
 
     def _events(self, raw: bytes) -> Iterator[bytes]:
         if self._type == _LINES:
@@ -173,7 +245,7 @@ class Guarded:
         said = False
         for spot in spots:
             if spot.channel is None:
-                changed = _put(self._again, spot) or changed
+                changed = put(self._again, spot) or changed
                 said = True
                 continue
             before = spot.holder[spot.key]
@@ -237,7 +309,7 @@ class Guarded:
         return (b"event: %b\n" % name.encode() if named else b"") + sse.encode(data)
 
 
-def _put(guard: OutputGuard, spot: Spot) -> bool:
+def put(guard: Guard, spot: Spot) -> bool:
     """Guard a text that is there as a whole; whether it changed."""
     before = spot.holder[spot.key]
     if spot.form == "tree":

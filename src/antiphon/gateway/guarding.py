@@ -7,15 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.core.errors import GuardrailsUnavailable
 from antiphon.core.types import Call, Principal
-from antiphon.execution.wire.asked import asked
+from antiphon.execution.wire.asked import asked as asked_in
 from antiphon.execution.wire.endpoints import SPEECHES
 from antiphon.execution.wire.openai.form import texts_of
+from antiphon.execution.wire.said import Spot
 from antiphon.gateway.exchange import Exchange
-from antiphon.gateway.guarded import Guarded
+from antiphon.gateway.guarded import ALONE, ON_THE_LOOP, Finder, Guarded, OutputRules, put
 from antiphon.governance.guarding.masks import Masks
-from antiphon.governance.guarding.rules import Acts, Rule
-from antiphon.governance.guarding.texts import InputGuard, changed_leaves
+from antiphon.governance.guarding.rules import Acts, Known, Rule, microseconds
+from antiphon.governance.guarding.texts import InputGuard, TextCollector
 
 _LETTERS: Final = "abcdefghijkmnpqrstuvwxyz"
 _CONTINUES: Final = b'"previous_response_id"'
@@ -45,35 +47,55 @@ class ScopedRule(msgspec.Struct, frozen=True):
 class Guarding:
     """Stages 4 and 9 for a deployment with guardrails.
 
-    ``names`` has all names of a model as callers name it, and raises ModelNotFound where there is none.
+    ``names`` has all names of a model as callers name it, and raises ModelNotFound where there is none. What would take longer than
+    ``ON_THE_LOOP`` is looked at by ``finder``.
     """
 
-    def __init__(self, rules: Sequence[ScopedRule], names: Callable[[str], Sequence[str]]) -> None:
+    def __init__(self, rules: Sequence[ScopedRule], names: Callable[[str], Sequence[str]], finder: Finder | None = None) -> None:
         self._rules = rules
         self._names = names
+        self._finder = finder
         self._known: dict[tuple[str, str], tuple[Rule, ...]] = {}
 
-    def guard(self, exchange: Exchange) -> None:
-        """Stage 4: look at what the caller says, mask what must be masked, and see to it that the answer is guarded (stage 9).
+    def look(self, exchange: Exchange) -> bool:
+        """Stage 4, first: look at what the caller says. True where that is waited for.
 
-        Raises ContentBlocked, and InvalidRequest where what is said cannot be read.
+        Raises InvalidRequest where what is said cannot be read.
         """
         call = exchange.call
         assert call is not None
         rules = self._of(call)
         if not rules:
+            return False
+        asked = exchange.asked = _Asked(call, rules)
+        texts = asked.texts()
+        if self._finder is None or microseconds(asked.rules, texts) <= ON_THE_LOOP:
+            return False
+        waits = False
+
+        def then(known: Known | None) -> None:
+            asked.looked(known, texts)
+            if waits and not exchange.closed:
+                exchange.go_on()
+
+        self._finder.find(asked.rules, texts, then)
+        waits = not asked.over
+        return waits
+
+    def guard(self, exchange: Exchange) -> None:
+        """Stage 4, then: mask or block what was found, and see to it that the answer is guarded (stage 9).
+
+        Raises ContentBlocked, and GuardrailsUnavailable where a long text could not be looked at.
+        """
+        asked, exchange.asked = exchange.asked, None
+        if asked is None:
             return
-        acts = exchange.acts = Acts()
-        masks = _masks(call.body)
-        if before := [rule for rule in rules if rule.input]:
-            if call.model_place is not None:
-                _guard_form(call, before, masks, acts)
-            else:
-                exchange.call = _guard_body(call, InputGuard(before, masks, acts))
-        behind = tuple(rule for rule in rules if rule.output)
-        speech = SPEECHES.get(call.endpoint)
-        if speech is not None and (behind or masks):
-            exchange.sink = Guarded(exchange, speech, behind, masks, acts)
+        exchange.acts = asked.acts
+        exchange.call = asked.guarded()
+        behind = tuple(rule for rule in asked.every if rule.output)
+        speech = SPEECHES.get(exchange.endpoint)
+        if speech is not None and (behind or asked.masks):
+            exchange.sink = Guarded(exchange, speech, OutputRules(behind, asked.masks, asked.acts, self._finder))
 
     def _of(self, call: Call) -> tuple[Rule, ...]:
         """The rules that hold for a call."""
@@ -87,30 +109,58 @@ class Guarding:
         return rules
 
 
-def _guard_body(call: Call, guard: InputGuard) -> Call:
-    """A call as the model may see it; with the bytes of the caller where nothing had to be changed."""
-    request: dict[str, Any] = json.loads(call.body)
-    changed = False
-    for spot in list(asked(request)):
-        before = spot.holder[spot.key]
-        if spot.form == "tree":
-            after = changed_leaves(before, guard.text)
-        else:
-            after = guard.json(before) if spot.form == "json" else guard.text(before)
-        if after != before:
-            spot.holder[spot.key] = after
-            changed = True
-    if not changed:
-        return call
-    return msgspec.structs.replace(call, body=json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode())
+class _Asked:
+    """What a caller says in one call."""
 
+    def __init__(self, call: Call, every: tuple[Rule, ...]) -> None:
+        self.every = every
+        self.rules = [rule for rule in every if rule.input]
+        """Those that look at it."""
+        self.acts = Acts()
+        self.masks = _masks(call.body)
+        self.over = False
+        """It was looked at elsewhere, or could not be."""
+        self._too_long = False
+        self._call = call
+        self._request: dict[str, Any] = {}
+        self._spots: list[Spot] = []
+        self._form: list[str] = []
+        if self.rules and call.model_place is not None:
+            # a form goes out as it came, so what would have to be masked there is blocked
+            self.rules = [msgspec.structs.replace(rule, mode="block") if rule.mode == "mask" else rule for rule in self.rules]
+            self._form = texts_of(call.body, call.content_type)
+        elif self.rules:
+            self._request = json.loads(call.body)
+            self._spots = list(asked_in(self._request))
+        self._guard = InputGuard(self.rules, self.masks, self.acts)
 
-def _guard_form(call: Call, rules: Sequence[Rule], masks: Masks, acts: Acts) -> None:
-    """Look at the texts of a form, which goes out as it came: what would have to be masked there is blocked."""
-    strict = [msgspec.structs.replace(rule, mode="block") if rule.mode == "mask" else rule for rule in rules]
-    guard = InputGuard(strict, masks, acts)
-    for text in texts_of(call.body, call.content_type):
-        guard.text(text)
+    def texts(self) -> list[str]:
+        """All that is said."""
+        collector = TextCollector()
+        for spot in self._spots:
+            put(collector, spot)
+        return [*collector.texts, *self._form]
+
+    def looked(self, known: Known | None, texts: Sequence[str]) -> None:
+        """It was looked at elsewhere; None where it could not be."""
+        self.over = True
+        self._guard.known = known or {}
+        self._too_long = known is None and microseconds(self.rules, texts) > ALONE
+
+    def guarded(self) -> Call:
+        """The call as the model may see it; with the bytes of the caller where nothing had to be changed."""
+        if self._too_long:
+            raise GuardrailsUnavailable(
+                "the text is long, and the process that looks at long texts does not answer", retry_after=1.0
+            )
+        for text in self._form:
+            self._guard.text(text)
+        changed = [put(self._guard, spot) for spot in self._spots]
+        if not any(changed):
+            return self._call
+        return msgspec.structs.replace(
+            self._call, body=json.dumps(self._request, ensure_ascii=False, separators=(",", ":")).encode()
+        )
 
 
 def _masks(body: bytes) -> Masks:

@@ -9,13 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.core.errors import UpstreamBroken
+from antiphon.gateway import pipeline
+from antiphon.gateway.guarded import Finder
 from antiphon.gateway.guarding import Guarding, ScopedRule
-from antiphon.governance.guarding.rules import Rule
+from antiphon.governance.guarding.rules import Known, Mode, Rule
 from antiphon.testing import Body, Comment, Done, Event, Fail, FakeModel, Hang, Header
 from antiphon.testing.steps import ModelStep
 from antiphon.transport.server import Request, Responder
 from tests.unit.gateway.test_pipeline import Door
-from tests.unit.governance.guarding.patterns import DIGITS, LONG, MAIL, rule
+from tests.unit.governance.guarding.patterns import DIGITS, LONG, MAIL, Pattern, rule
 
 NDJSON = Header("content-type", "application/x-ndjson")
 
@@ -23,9 +25,11 @@ NDJSON = Header("content-type", "application/x-ndjson")
 class GuardedDoor(Door):
     """A door whose calls are guarded, at any endpoint."""
 
-    def __init__(self, model: FakeModel, *rules: Rule, scoped: Sequence[ScopedRule] = ()) -> None:
+    def __init__(self, model: FakeModel, *rules: Rule, scoped: Sequence[ScopedRule] = (), finder: Finder | None = None) -> None:
         every = (*scoped, *(ScopedRule(each) for each in rules))
-        super().__init__(model, guard=Guarding(every, lambda name: (name, "other-name")).guard)
+        super().__init__(model)
+        guards = Guarding(every, lambda name: (name, "other-name"), finder)
+        self.pipeline = self.piped(guard=guards.look, choose=pipeline.together(guards.guard, self.runs["choose"]))
         self.model = model
 
     def ask(self, endpoint: str = "chat/completions", /, **body: Any) -> None:
@@ -344,3 +348,80 @@ def test_a_rule_that_needs_the_whole_text_holds_a_stream_back_and_lets_it_go_at_
     door = GuardedDoor(FakeModel("p/m").script(*chat(["short", " enough"])), rule(LONG, "block"))
     door.ask(messages=user("hi"), stream=True)
     assert said_in_chat(door.events()) == "short enough"
+
+
+class FakeFinder:
+    """A compute host that answers when it is told to."""
+
+    def __init__(self, *, at_once: bool = False, down: bool = False) -> None:
+        self.at_once = at_once
+        self.down = down
+        self.asked: list[list[str]] = []
+        self.answers: list[Callable[[], None]] = []
+
+    def find(self, rules: Sequence[Rule], texts: Sequence[str], then: Callable[[Known | None], None]) -> None:
+        self.asked.append(list(texts))
+        known = None if self.down else {text: [list(rule.guardrail.find(text)) for rule in rules] for text in texts}
+        if self.at_once:
+            then(known)
+        else:
+            self.answers.append(lambda: then(known))
+
+
+def slow(guardrail: Pattern, microseconds: float = 1e6, mode: Mode = "mask") -> Rule:
+    return Rule(guardrail.kind.lower(), guardrail, mode, input=True, output=True, microseconds=microseconds)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_would_hold_up_the_loop_is_looked_at_elsewhere(at_once: bool) -> None:
+    finder = FakeFinder(at_once=at_once)
+    door = GuardedDoor(FakeModel("p/m").chat("it is [MAIL_1] or x@y"), slow(MAIL), finder=finder)
+    door.ask(messages=user("ab@cd"))
+    if not at_once:
+        assert door.model.calls == []
+        finder.answers.pop()()
+        assert door.ended == 0
+        finder.answers.pop()()
+    assert json.loads(door.body)["choices"][0]["message"]["content"] == "it is ab@cd or [MAIL]"
+    assert finder.asked == [["ab@cd"], ["it is [MAIL_1] or x@y"]]
+
+
+def test_what_is_quick_is_looked_at_here() -> None:
+    finder = FakeFinder()
+    door = GuardedDoor(FakeModel("p/m").chat("ok"), slow(MAIL, 10), finder=finder)
+    door.ask(messages=user("ab@cd"))
+    assert (finder.asked, door.status) == ([], 200)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_without_the_other_process_a_short_text_is_looked_at_here_and_a_long_one_refused(at_once: bool) -> None:
+    finder = FakeFinder(at_once=at_once, down=True)
+    door = GuardedDoor(FakeModel("p/m").chat("ok", times=None), slow(MAIL, 100_000), finder=finder)
+    for text, status in (("ab@cd", 200), ("x" * 1000, 503)):
+        door.ask(messages=user(text))
+        if not at_once:
+            finder.answers.pop()()
+        assert door.status == status
+    assert b"guardrails_unavailable" in door.body
+    assert door.headers[b"retry-after"] == b"1"
+
+
+def test_a_caller_that_leaves_while_its_text_is_looked_at_is_forgotten() -> None:
+    finder = FakeFinder()
+    door = GuardedDoor(FakeModel("p/m").chat("ok"), slow(MAIL), finder=finder)
+    door.ask(messages=user("ab@cd"))
+    door.listener.gone()
+    finder.answers.pop()()
+    assert door.model.calls == []
+    assert [event.error for event in door.heard.events] == ["client_gone"]
+
+
+def test_a_caller_that_leaves_while_its_answer_is_looked_at_is_forgotten() -> None:
+    finder = FakeFinder()
+    rule_out = Rule("mail", MAIL, "mask", input=False, output=True, microseconds=1e6)
+    door = GuardedDoor(FakeModel("p/m").chat("x@y"), rule_out, finder=finder)
+    door.ask(messages=user("hi"))
+    door.listener.gone()
+    finder.answers.pop()()
+    assert [event.error for event in door.heard.events] == ["client_gone"]
+    assert door.written == b""

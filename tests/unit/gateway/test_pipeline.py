@@ -48,7 +48,7 @@ class Door:
         self.written = b""
         self.ended = 0
         directory = Directory([(ModelCard("m", "test"), model)], {})
-        runs: dict[str, pipeline.Run] = {
+        self.runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse,
             "reserve": self.in_flight.reserve,
             "choose": pipeline.choose(directory),
@@ -57,7 +57,11 @@ class Door:
             "tell": pipeline.tell(self.heard),
             **stages,
         }
-        self.pipeline = Pipeline(runs, lambda _, error: self.reported.append(error))
+        self.pipeline = self.piped()
+
+    def piped(self, **stages: pipeline.Run) -> Pipeline:
+        """The pipeline, with other stages."""
+        return Pipeline({**self.runs, **stages}, lambda _, error: self.reported.append(error))
 
     def call(self, body: bytes = BODY, headers: dict[bytes, bytes] | None = None) -> CallFinished | None:
         request = Request("POST", b"/v1/chat/completions", headers or {}, body)

@@ -5,22 +5,23 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from antiphon.governance.guarding.masks import Masks, gone
-from antiphon.governance.guarding.rules import Acts, Rule, look, marks
+from antiphon.governance.guarding.rules import Acts, Known, Rule, look, marks
 
 _COMPACT: Final = (",", ":")
 
 
 class InputGuard:
-    """Guards what a caller says in one call."""
+    """Guards what a caller says in one call. ``known`` is what was found elsewhere; it may be set before texts come."""
 
     def __init__(self, rules: Sequence[Rule], masks: Masks, acts: Acts) -> None:
-        self._rules = rules
+        self.rules = rules
+        self.known: Known = {}
         self._masks = masks
         self._acts = acts
 
     def text(self, text: str) -> str:
         """The text as the model may see it. Raises ContentBlocked."""
-        found = look(self._rules, text)
+        found = look(self.rules, text, self.known)
         if not found:
             return text
         for rule, finding in found:
@@ -37,13 +38,14 @@ class OutputGuard:
     """Guards what a model says in one call, as far as it comes in one piece, and puts back what was masked before."""
 
     def __init__(self, rules: Sequence[Rule], masks: Masks, acts: Acts) -> None:
-        self._rules = rules
+        self.rules = rules
+        self.known: Known = {}
         self._masks = masks
         self._acts = acts
 
     def text(self, text: str) -> str:
         """The text as the caller may see it. Raises ContentBlocked."""
-        found = [each for each in look(self._rules, text) if not self._masks.is_one(text, each[1].begin, each[1].end)]
+        found = [each for each in look(self.rules, text, self.known) if not self._masks.is_one(text, each[1].begin, each[1].end)]
         for rule, finding in found:
             self._acts.note(rule, finding.kind, "output")
         text = _replaced(text, [(part.begin, part.end, gone(part.kind)) for part in marks(found)])
@@ -64,6 +66,22 @@ def _replaced(text: str, parts: Sequence[tuple[int, int, str]]) -> str:
         pieces += (text[done:begin], other)
         done = end
     return "".join((*pieces, text[done:]))
+
+
+class TextCollector:
+    """Has the same methods as a guard, changes nothing, and remembers the texts."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, None] = {}
+
+    def text(self, text: str) -> str:
+        """Take a text."""
+        self.texts[text] = None
+        return text
+
+    def json(self, text: str) -> str:
+        """Take the texts within JSON within a text."""
+        return _within_json(text, self.text)
 
 
 def _within_json(text: str, guarded: Any) -> str:
