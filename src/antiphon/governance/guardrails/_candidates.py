@@ -13,8 +13,8 @@ def settled(candidates: Iterable[Finding]) -> list[Finding]:
     """What covers exactly the characters that the candidates cover.
 
     Whoever begins first wins, then the longer and the more certain one; of a later one stays what sticks out behind. So the finding
-    of a character depends on nothing but candidates that cover the character, and a finding can be told as soon as its own text is there:
-    rules that look for the best of a chain of overlapping candidates would have to see the whole chain.
+    of a character depends on nothing but candidates that cover the character, and a finding can be told as soon as its own text is
+    there: rules that look for the best of a chain of overlapping candidates would have to see the whole chain.
     """
     found: list[Finding] = []
     covered = 0

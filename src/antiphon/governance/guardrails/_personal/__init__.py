@@ -3,5 +3,5 @@
 from typing import Final
 
 REACH: Final = 128
-"""A finding is at most so long, what decides on it lies at most so far before its begin, 
+"""A finding is at most so long, what decides on it lies at most so far before its begin,
 and within so many characters from there."""

@@ -19,8 +19,10 @@ from antiphon.governance.guardrails._personal.chinese_words import (
     COMPOUND,
     GIVEN,
     NOT_GIVEN,
+    NOT_NAMES,
     PLACES,
     PROVINCES,
+    STRONG,
     SURNAMES,
 )
 
@@ -37,11 +39,12 @@ _COMPOUND: Final = frozenset(COMPOUND)
 _GIVEN: Final = frozenset(GIVEN)
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _FREE = re.compile(
-    rf"(?:{'|'.join(COMPOUND)}|[{SURNAMES}])[{GIVEN}]{{1,2}}(?![\u4e00-\u9fff])"
+    rf"(?:{'|'.join(COMPOUND)}|[{SURNAMES}])[{GIVEN}]{{1,2}}(?![\u4e00-\u9fff·])"
     rf"|[{SURNAMES}][{GIVEN}]{{2}}(?=[和与及跟向对给把将被在是说请已因的从到于来去也都住])"
 )
+_STRONG = re.compile(rf"(?:{'|'.join(COMPOUND)}|[{SURNAMES}])[{STRONG}]{{2}}")
 _LINK: Final = frozenset("和与及、跟向对给找问请由被让同替为陪见")
-_FILL = re.compile(r"(?:[:：\s\t|]|是|为|叫)*")
+_FILL = re.compile(r"(?:[:：\s\t|]|是|为|叫|在|于|址)*")
 _PLATE = re.compile(
     r"[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼使][A-HJ-NP-Z][·•．. \-]?"
     r"(?:[DF][A-HJ-NP-Z0-9][0-9]{4}|[0-9]{5}[DF]|[A-HJ-NP-Z0-9]{4}[A-HJ-NP-Z0-9挂学警港澳领使])(?![A-Za-z0-9])"
@@ -50,7 +53,8 @@ _NUMBER: Final = r"[0-9０-９一二三四五六七八九十甲乙丙丁A-Za-z]{
 _UNIT: Final = r"(?:号院|号楼|号|弄|栋|幢|座|单元|室|层|楼|房|户|组|队)"
 _STREET = re.compile(
     r"(?:[\u4e00-\u9fff]{0,24}?|[\u4e00-\u9fff0-9]{0,24}?)"
-    rf"(?:路|街|道|巷|弄|胡同|村|镇|乡|里|区|园|苑|城|府|庄|湾|厦|场|小区|中心|大厦|广场|公寓|社区|学院|大学|[东南西北中]段)[ ]?{_NUMBER}{_UNIT}"
+    rf"(?:路|街|道|巷|弄|胡同|村|镇|乡|里|区|园|苑|城|府|庄|湾|厦|场|小区|中心|大厦|广场|公寓|社区|学院"
+    rf"|大学|[东南西北中]段)[ ]?{_NUMBER}{_UNIT}"
 )
 _REST = re.compile(rf"[ ]?[\u4e00-\u9fffA-Za-z]{{0,12}}?[（(]?{_NUMBER}{_UNIT}[）)]?")
 _ROOM = re.compile(r"[ ]?[\u4e00-\u9fff]{0,8}?[A-Za-z]?[0-9]{2,5}(?:室|房)?(?![0-9A-Za-z\-./年月日元号路])")
@@ -78,8 +82,11 @@ class Chinese:
                 yield from _address(text, filled.end() if filled else end)
         for free in _FREE.finditer(text):
             begin = free.start()
-            if _stands_alone(text, begin) and _is_name(free[0]):
+            if _stands_alone(text, begin) and _is_name(free[0]) and any(sign in STRONG for sign in free[0][1:]):
                 yield Finding(begin, free.end(), "PERSON", 0.6)
+        for strong in _STRONG.finditer(text):
+            if _is_name(strong[0]):
+                yield Finding(strong.start(), strong.end(), "PERSON", 0.5)
 
 
 def plates(text: str) -> Iterator[Finding]:
@@ -96,6 +103,8 @@ def _stands_alone(text: str, begin: int) -> bool:
 
 def _is_name(name: str) -> bool:
     """Whether a surname stands first and all behind it are characters of names."""
+    if name[:2] in NOT_NAMES:
+        return False
     surname = 2 if name[:2] in _COMPOUND else 1
     given = name[surname:]
     return (surname == 2 or name[0] in _SURNAME) and 1 <= len(given) <= 2 and all(sign in _GIVEN for sign in given)
@@ -106,7 +115,7 @@ def _name_at(text: str, end: int) -> Iterator[Finding]:
     filled = _FILL.match(text, end, end + 4)
     begin = filled.end() if filled else end
     surname = 2 if text[begin : begin + 2] in _COMPOUND else 1
-    if surname == 1 and text[begin : begin + 1] not in _SURNAME:
+    if (surname == 1 and text[begin : begin + 1] not in _SURNAME) or text[begin : begin + 2] in NOT_NAMES:
         return
     given = text[begin + surname : begin + surname + 2]
     length = 0

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from stdnum import numdb
 from stdnum.cn import ric, uscc
+from stdnum.exceptions import InvalidComponent
 
 from antiphon.core.guardrail import Finding
 
@@ -26,6 +28,8 @@ _PERMIT = re.compile(r"(?:[HMC][0-9]{8}(?:[0-9]{2})?|C[A-Z][0-9]{7}|[TL][0-9]{8}
 _PASSPORT_WORDS = re.compile(r"护照|passport|通行证|旅行证|证件|出入境", re.IGNORECASE)
 _PERMIT_WORDS = re.compile(r"通行证|回乡证|台胞证|居住证|往来|港澳|permit", re.IGNORECASE)
 
+_REGIONS = numdb.get("cn/loc")
+
 
 def at(text: str, begin: int, end: int) -> Iterator[Finding]:
     """The number to which the run of digits ``text[begin:end]`` belongs, if it does."""
@@ -36,11 +40,11 @@ def at(text: str, begin: int, end: int) -> Iterator[Finding]:
         return
     if start == begin and end - begin >= 17:
         match = _IDENTITY.match(text, begin)
-        if match and ric.is_valid(match[0]):
+        if match and _is_identity(match[0]):
             yield Finding(begin, match.end(), "CN_ID", 1.0)
     elif start == begin and end - begin == 6:
         match = _IDENTITY_SPACED.match(text, begin)
-        if match and ric.is_valid(re.sub("[ -]", "", match[0])):
+        if match and _is_identity(re.sub("[ -]", "", match[0])):
             yield Finding(begin, match.end(), "CN_ID", 1.0)
     match = _COMPANY.match(text, start)
     if match and uscc.is_valid(match[0]):
@@ -65,4 +69,15 @@ def _named(words: re.Pattern[str], text: str, begin: int, end: int) -> bool:
 
 def is_identity(digits: str) -> bool:
     """Whether these 18 digits are an identity card's, which may pass for a bank card's."""
-    return len(digits) == 18 and bool(_IDENTITY.match(digits)) and ric.is_valid(digits)
+    return len(digits) == 18 and bool(_IDENTITY.match(digits)) and _is_identity(digits)
+
+
+def _is_identity(number: str) -> bool:
+    """Whether check digit, date and region are right. The region need not have had its code at birth: it is that of the first card."""
+    if ric.calc_check_digit(number) != number[-1].upper():
+        return False
+    try:
+        ric.get_birth_date(number)
+    except InvalidComponent:
+        return False
+    return any("county" in known for _, known in _REGIONS.info(number[:6]))

@@ -113,7 +113,6 @@ def ipv6(text: str) -> Iterator[Finding]:
 
 def _is_ipv6(address: str) -> bool:
     try:
-        IPv6Address(address)
+        return not IPv6Address(address).is_loopback
     except AddressValueError:
         return False
-    return True

@@ -25,9 +25,9 @@ BEHIND: Final = 16
 """Characters in which words that say what a number is are looked for."""
 
 _CARD = re.compile(
-    r"[0-9]{12,19}(?![0-9])"
-    r"|[0-9]{4}(?:([ \-\u2010-\u2013])[0-9]{4}(?:\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?|\1[0-9]{4}\1[0-9])(?![0-9])"
-    r"|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5}(?![0-9])",
+    r"(?:[0-9]{12,19}"
+    r"|[0-9]{4}([ \-\u2010-\u2013])[0-9]{4}\1[0-9]{4}\1(?:[0-9]{4}(?:\1[0-9]{3})?|[0-9]{1,3})"
+    r"|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})(?![0-9])"
 )
 _ISSUER = re.compile(
     r"3(?:4|7|0[0-5]|[689]|5[2-9]|528)|4|5[0-9]|2(?:2[2-9]|[3-6]|7[01]|720)|6|1800|2131|9558|95599|9[0-9]{3}(?=[0-9]{15}$)",
@@ -135,10 +135,11 @@ def _ip(text: str, begin: int) -> Iterator[Finding]:
     if not match or not _starts_number(text, begin) or _VERSION.search(text, max(0, begin - 14), begin):
         return
     try:
-        IPv4Address(match[0])
+        address = IPv4Address(match[0])
     except AddressValueError:
         return
-    yield Finding(begin, match.end(), "IP_ADDRESS", 0.95)
+    if not (address.is_loopback or address.is_unspecified):
+        yield Finding(begin, match.end(), "IP_ADDRESS", 0.95)
 
 
 def _iban(text: str, begin: int) -> Iterator[Finding]:

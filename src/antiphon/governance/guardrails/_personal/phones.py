@@ -34,14 +34,15 @@ _WEAK = re.compile(
     r"(?:\([0-9]{2,4}\) ?)?[0-9]{2,5}(?:[ .\-][0-9]{2,4}){1,4}" + _EXTENSION + _END + r"|[0-9]{7,12}" + _EXTENSION + _END
 )
 _WORDS = re.compile(
-    r"phone|\btel\b|\bfax\b|mobile|\bcell\b|\bcall(?:ed|ing)?\b|\bdial|\bring\b|\bdesk\b|\boffice\b|\bsms\b|whatsapp|\btext me\b|contact"
-    r"|answering|reach (?:me|him|her|us|them)|registered|messages? to|voicemail|hotline|helpline"
+    r"phone|\btel\b|\bfax\b|mobile|\bcell\b|\bcall(?:ed|ing)?\b|\bdial|\bring\b|\bdesk\b|\boffice\b|\bsms\b|whatsapp|\btext me\b"
+    r"|contact|answering|reach (?:me|him|her|us|them)|registered|messages? to|voicemail|hotline|helpline"
     r"|电话|手机|座机|联系方式|热线|致电|拨打|来电|传真|号码|短信|微信|联系|回电|分机|专线|客服",
     re.IGNORECASE,
 )
 _NOT_WORDS = re.compile(
     r"(?:order|invoice|tracking|serial|ticket|isbn|issn|card|license|passport|account|zip|reference|订单|单号|流水|编号|序列|条码|运单"
-    r"|快递|发票|案号|金额|型号|批号|工号|学号|版本|编码|邮编|时间戳|QQ|卡号)[^,，。;；\n]{0,8}$",
+    r"|快递|发票|案号|金额|型号|批号|工号|学号|版本|编码|邮编|时间戳|QQ|卡号)[^,，。;；\n]{0,8}$"
+    r"|[\u4e00-\u9fff](?<![机话真线信码系])号[:：为是 ]{0,2}$",
     re.IGNORECASE,
 )
 _DATE = re.compile(
