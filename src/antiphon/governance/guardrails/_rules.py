@@ -21,6 +21,8 @@ class Rule(msgspec.Struct, frozen=True):
     """A sentence without any of these is not looked at."""
     unless: str = ""
     """A pattern that a sentence must not have."""
+    given: str = ""
+    """One that it must have as well, anywhere."""
 
 
 class Rules:
@@ -30,6 +32,7 @@ class Rules:
         self._rules = tuple(rules)
         self._patterns = tuple(re.compile(rule.pattern) for rule in self._rules)
         self._unless = tuple(re.compile(rule.unless) if rule.unless else None for rule in self._rules)
+        self._given = tuple(re.compile(rule.given) for rule in self._rules)
         anchors: dict[str, list[int]] = {}
         for index, rule in enumerate(self._rules):
             for anchor in rule.anchors:
@@ -49,7 +52,7 @@ class Rules:
 
     def _at(self, rule: int, text: str, first: int, last: int) -> Iterator[tuple[int, int, str]]:
         match = self._patterns[rule].search(text, first, last)
-        if match and match.end() > match.start():
+        if match and self._given[rule].search(text, first, last):
             unless = self._unless[rule]
             if unless is None or not unless.search(text, first, last):
                 yield match.start(), match.end(), self._rules[rule].kind
