@@ -15,11 +15,14 @@ ROUNDS: Final = 4
 _SLOT: Final = re.compile(r"\{([A-Z_]+)\}")
 
 _NAMES_TEXT: Final = """
-王秀兰 李建军 张伟 刘洋 陈静怡 杨柳青 黄志强 赵敏 吴佳琪 周杰 徐丽娜 孙浩然 马晓东 朱琳 胡雪梅 郭明亮 何欣 高远 林子涵 罗永红 郑凯 梁思琪 谢文博 宋佳 唐宇 许晴川
-韩冰 冯立新 邓超群 曹慧敏 彭程 曾国华 肖雅文 田甜 董建华 潘晓婷 袁野 蔡依依 蒋欣然 余秋雨 杜鹃 叶知秋 程序 魏巍 苏小妹 吕布衣 丁一凡 任静 卢俊义 姚明月 沈从军 钟楚红
-姜文轩 崔永平 谭晶晶 陆小凤 范玉成 汪洋 廖凡 石磊 金星 韦小宝 贾宝玉 夏雨荷 付强 方圆 邹市明 熊猛 白雪 孟庆国 秦岭 邱淑贞 侯勇 江山 尹正 薛涛 闫妮 段奕宏 雷鸣 龙飞 黎明
-贺军 顾念 毛宁 郝建国 龚琳 邵峰 万芳 覃海燕 武松林 钱多多 戴安娜 严冬梅 莫文蔚 孔令奇 向阳 常乐 欧阳修竹 欧阳娜 司马光远 上官云珠 诸葛明 慕容雪 皇甫嵩 司徒静 夏侯杰 令狐冲
-阿依古丽 王一鸣 李梓萱 张若昀 刘诗雨 陈奕辰 杨紫涵 黄铮 赵子龙 吴京华 周芷若 徐志远 孙俪 马化龙 朱一龙 胡歌 郭靖宇 何炅 高圆圆 林黛玉 罗晋 郑爽 梁朝阳 谢霆 宋茜
+王秀兰 李建军 张伟 刘洋 陈静怡 杨柳青 黄志强 赵敏 吴佳琪 周杰 徐丽娜 孙浩然 马晓东 朱琳 胡雪梅 郭明亮 何欣
+高远 林子涵 罗永红 郑凯 梁思琪 谢文博 宋佳 唐宇 许晴川 韩冰 冯立新 邓超群 曹慧敏 彭程 曾国华 肖雅文 田甜
+董建华 潘晓婷 袁野 蔡依依 蒋欣然 余秋雨 杜鹃 叶知秋 程序 魏巍 苏小妹 吕布衣 丁一凡 任静 卢俊义 姚明月 沈从军
+钟楚红 姜文轩 崔永平 谭晶晶 陆小凤 范玉成 汪洋 廖凡 石磊 金星 韦小宝 贾宝玉 夏雨荷 付强 方圆 邹市明 熊猛 白雪
+孟庆国 秦岭 邱淑贞 侯勇 江山 尹正 薛涛 闫妮 段奕宏 雷鸣 龙飞 黎明 贺军 顾念 毛宁 郝建国 龚琳 邵峰 万芳
+覃海燕 武松林 钱多多 戴安娜 严冬梅 莫文蔚 孔令奇 向阳 常乐 欧阳修竹 欧阳娜 司马光远 上官云珠 诸葛明 慕容雪
+皇甫嵩 司徒静 夏侯杰 令狐冲 阿依古丽 王一鸣 李梓萱 张若昀 刘诗雨 陈奕辰 杨紫涵 黄铮 赵子龙 吴京华 周芷若 徐志远
+孙俪 马化龙 朱一龙 胡歌 郭靖宇 何炅 高圆圆 林黛玉 罗晋 郑爽 梁朝阳 谢霆 宋茜
 """
 _ADDRESSES_TEXT: Final = """
 北京市朝阳区建国路88号现代城A座1203室
@@ -55,20 +58,16 @@ _ADDRESSES_TEXT: Final = """
 """
 NAMES: Final = tuple(_NAMES_TEXT.split())
 ADDRESSES: Final = tuple(_ADDRESSES_TEXT.split())
-_REGIONS: Final = "110105 310115 440305 330106 510107 320106 420111 610113 370202 120101 500112 350203 430104 410105 210202 450103 530102 230103 130123"
+_REGIONS_TEXT: Final = """
+110105 310115 440305 330106 510107 320106 420111 610113 370202 120101 500112 350203 430104 410105 210202 450103 530102
+230103 130123
+"""
+_REGIONS: Final = tuple(_REGIONS_TEXT.split())
 _PROVINCES: Final = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
+_CARDS: Final = (("622202", 19), ("621700", 19), ("622848", 19), ("625912", 16), ("436742", 16), ("524090", 16), ("621226", 19))
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"
-_MAILS: Final = (
-    "163.com",
-    "qq.com",
-    "126.com",
-    "gmail.com",
-    "sina.com.cn",
-    "foxmail.com",
-    "mail.tsinghua.edu.cn",
-    "huaxin-tech.cn",
-    "outlook.com",
-)
+_MAILS_TEXT: Final = "163.com qq.com 126.com gmail.com sina.com.cn foxmail.com mail.tsinghua.edu.cn huaxin-tech.cn outlook.com"
+_MAILS: Final = tuple(_MAILS_TEXT.split())
 _ACCOUNTS: Final = (
     "zhangwei",
     "li.na",
@@ -97,12 +96,12 @@ def _digits(rng: Random, count: int) -> str:
 
 def _identity(rng: Random) -> str:
     day = f"{rng.randrange(1955, 2015)}{rng.randrange(1, 13):02}{rng.randrange(1, 29):02}"
-    stem = f"{rng.choice(_REGIONS.split())}{day}{_digits(rng, 3)}"
+    stem = f"{rng.choice(_REGIONS)}{day}{_digits(rng, 3)}"
     return stem + ric.calc_check_digit(stem + "0")
 
 
 def _company(rng: Random) -> str:
-    stem = f"91{rng.choice(_REGIONS.split())}MA{''.join(rng.choice('0123456789ABCDEFGHJKLMNPQRTUWXY') for _ in range(7))}"
+    stem = f"91{rng.choice(_REGIONS)}MA{''.join(rng.choice('0123456789ABCDEFGHJKLMNPQRTUWXY') for _ in range(7))}"
     return stem + uscc.calc_check_digit(stem)
 
 
@@ -126,9 +125,7 @@ def _phone(rng: Random) -> str:
 
 
 def _card(rng: Random) -> str:
-    stem, length = rng.choice(
-        (("622202", 19), ("621700", 19), ("622848", 19), ("625912", 16), ("436742", 16), ("524090", 16), ("621226", 19))
-    )
+    stem, length = rng.choice(_CARDS)
     stem += _digits(rng, length - 1 - len(stem))
     number = stem + luhn.calc_check_digit(stem)
     return rng.choice((number, number, " ".join(number[at : at + 4] for at in range(0, length, 4))))

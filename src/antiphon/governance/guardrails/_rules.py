@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
-from ahocorasick_rs import AhoCorasick, MatchKind
+
+from antiphon.governance.guardrails._words import Words
 
 SENTENCE: Final = 240
 """Characters to either side of a word in which its sentence is looked at."""
@@ -17,8 +18,8 @@ class Rule(msgspec.Struct, frozen=True):
 
     kind: str
     pattern: str
-    anchors: tuple[str, ...]
-    """A sentence without any of these is not looked at."""
+    anchors: str
+    """Words, with | between them. A sentence without any of them is not looked at."""
     unless: str = ""
     """A pattern that a sentence must not have."""
     given: str = ""
@@ -35,15 +36,15 @@ class Rules:
         self._given = tuple(re.compile(rule.given) for rule in self._rules)
         anchors: dict[str, list[int]] = {}
         for index, rule in enumerate(self._rules):
-            for anchor in rule.anchors:
+            for anchor in dict.fromkeys(rule.anchors.split("|")):
                 anchors.setdefault(anchor, []).append(index)
         self._anchored = tuple(tuple(rules) for rules in anchors.values())
-        self._automaton = AhoCorasick(list(anchors), matchkind=MatchKind.Standard)
+        self._automaton = Words(anchors)
 
     def find(self, text: str) -> Iterator[tuple[int, int, str]]:
         """What rules find: begin, end, kind. They may overlap."""
         looked = [0] * len(self._rules)
-        for index, begin, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
+        for index, begin, end in self._automaton.find(text):
             for rule in self._anchored[index]:
                 if begin >= looked[rule]:
                     first, last = _sentence(text, begin, end)

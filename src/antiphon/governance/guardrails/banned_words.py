@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
-from ahocorasick_rs import AhoCorasick, MatchKind
 
 from antiphon.core.guardrail import Finding, Guardrail
 from antiphon.governance.guardrails._candidates import settled
 from antiphon.governance.guardrails._folding import Folded, fold
+from antiphon.governance.guardrails._words import Words
 
 LONGEST: Final = 64
 """Characters of a word, folded."""
@@ -63,7 +63,7 @@ class BannedWords:
             kinds.setdefault(fold(word).strip(), kind)
         self._words = tuple(kinds)
         self._kinds = tuple(kinds.values())
-        self._automaton = AhoCorasick(list(kinds), matchkind=MatchKind.Standard)
+        self._automaton = Words(kinds)
         self.reach: int | None = 2 * max(map(len, kinds), default=0) + 4
 
     def find(self, text: str) -> Sequence[Finding]:
@@ -72,7 +72,7 @@ class BannedWords:
 
     def _candidates(self, text: str) -> Iterator[Finding]:
         folded = Folded(text)
-        for index, begin, end in self._automaton.find_matches_as_indexes(folded.text, overlapping=True):
+        for index, begin, end in self._automaton.find(folded.text):
             if _whole(folded.text, begin, end):
                 yield Finding(*folded.span(begin, end), self._kinds[index])
 

@@ -1,8 +1,8 @@
-"""Prompt injection: attempts to replace instructions, to have them told, or to talk a model out of its rules, in English and Chinese.
+"""Prompt injection: attempts to replace instructions, to have them told, or to talk a model out of its rules. English, Chinese.
 
-Rules look at what a sentence says, wherever it stands, so also inside of documents. They read the text as a model reads it: without
-invisible signs, with look-alikes of other scripts as the letters they stand for, and again with digits for letters, with letters set
-apart, and with what base64 hides. This finds what is worded like known attempts. It cannot find every attempt.
+Rules look at what a sentence says, wherever it stands, so also inside of documents. They read the text as a model reads it:
+without invisible signs, with look-alikes of other scripts as the letters they stand for, and again with digits for letters, with
+letters set apart, and with what base64 hides. This finds what is worded like known attempts. It cannot find every attempt.
 """
 
 import base64
@@ -15,13 +15,19 @@ from typing import Final
 import msgspec
 
 from antiphon.core.guardrail import Finding, Guardrail
+from antiphon.governance.guardrails import _injections_chinese, _injections_english
 from antiphon.governance.guardrails._candidates import settled
 from antiphon.governance.guardrails._folding import Folded
-from antiphon.governance.guardrails._injections import KIND, RULES
 from antiphon.governance.guardrails._rules import Rules
 
 _INVISIBLE: Final = frozenset(
-    (0xAD, 0x34F, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF, *range(0xFE00, 0xFE10))
+    (
+        *(0xAD, 0x34F, 0x61C, 0x180E, 0xFEFF),
+        *range(0x200B, 0x2010),
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x2070),
+        *range(0xFE00, 0xFE10),
+    )
 )
 _TAGS: Final = range(0xE0000, 0xE0080)
 """Tag characters, which models read as ASCII and people do not see."""
@@ -32,16 +38,17 @@ _LOOK_ALIKES: Final = dict(
         strict=True,
     )
 )
-_HIDDEN = re.compile(
-    "[" + "".join(map(chr, sorted(_INVISIBLE))) + chr(_TAGS.start) + "-" + chr(_TAGS.stop - 1) + "".join(_LOOK_ALIKES) + "\u00e0-\u024f\u0300-\u036f]"
-)
+_SIGNS: Final = "".join((*map(chr, sorted(_INVISIBLE)), *_LOOK_ALIKES))
+_HIDDEN: Final = re.compile(f"[{_SIGNS}{chr(_TAGS.start)}-{chr(_TAGS.stop - 1)}\u00e0-\u024f\u0300-\u036f]")
 _DIGITS: Final = str.maketrans("013457@$", "oieastas")
 _LEET = re.compile(r"[a-z][01345@$]|[01345@$][a-z]")
 _APART = re.compile(r"(?<![a-z])[a-z](?:[ .\-_*|,/\t]{1,4}[a-z](?![a-z])){7,}")
 _APART_CHINESE = re.compile(r"[\u4e00-\u9fff](?:[ .\-_*|·、,/]{1,2}[\u4e00-\u9fff](?![\u4e00-\u9fff])){3,}")
 _TOGETHER = re.compile(
-    r"(?:ignore|disregard|forget|override|bypass)(?:all|any|the|your|my|of|every|these)*(?:previous|prior|above|earlier|system|safety|original)?(?:instruction|prompt|rule|guideline|restriction|training)"
-    r"|(?:reveal|show|print|repeat|tellme|giveme|output)(?:me|your|the|all|hidden|secret)*(?:system|initial|hidden|secret)(?:prompt|instruction|message)|doanythingnow|developermode"
+    r"(?:ignore|disregard|forget|override|bypass)(?:all|any|the|your|my|of|every|these)*(?:previous|prior|above|earlier|system|safety|original)?"
+    r"(?:instruction|prompt|rule|guideline|restriction|training)"
+    r"|(?:reveal|show|print|repeat|tellme|giveme|output)(?:me|your|the|all|hidden|secret)*(?:system|initial|hidden|secret)"
+    r"(?:prompt|instruction|message)|doanythingnow|developermode"
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _LONGEST: Final = 4096
@@ -61,12 +68,12 @@ class PromptInjection:
     reach: int | None = None
 
     def __init__(self, options: Options) -> None:
-        self._rules = Rules(RULES)
+        self._rules = Rules((*_injections_english.RULES, *_injections_chinese.RULES))
         self._allow = frozenset(text.casefold() for text in options.allow)
 
     def find(self, text: str) -> Sequence[Finding]:
         """The parts that raised suspicion."""
-        found = settled(Finding(begin, end, KIND, score) for begin, end, score in self._suspects(text))
+        found = settled(Finding(begin, end, "PROMPT_INJECTION", score) for begin, end, score in self._suspects(text))
         return [finding for finding in found if text[finding.begin : finding.end].casefold() not in self._allow]
 
     def _suspects(self, text: str) -> Iterator[tuple[int, int, float]]:
@@ -107,16 +114,22 @@ def _seen(text: str) -> tuple[str, list[int] | None]:
     signs: list[str] = []
     places: list[int] = []
     for place, sign in enumerate(text):
-        code = ord(sign)
-        if code in _INVISIBLE or 0x300 <= code <= 0x36F:
-            continue
-        if code in _TAGS:
-            sign = chr(code - _TAGS.start).lower()
-        if 0xE0 <= code <= 0x24F:
-            sign = unicodedata.normalize("NFD", sign)[0]
-        signs.append(_LOOK_ALIKES.get(sign, sign))
-        places.append(place)
+        seen = _seen_sign(sign) if sign > "\x7f" else sign
+        if seen:
+            signs.append(seen)
+            places.append(place)
     return "".join(signs), places
+
+
+def _seen_sign(sign: str) -> str:
+    code = ord(sign)
+    if code in _INVISIBLE or 0x300 <= code <= 0x36F:
+        return ""
+    if code in _TAGS:
+        return chr(code - _TAGS.start).lower()
+    if 0xE0 <= code <= 0x24F:
+        return unicodedata.normalize("NFD", sign)[0]
+    return _LOOK_ALIKES.get(sign, sign)
 
 
 def _decoded(encoded: str) -> str:

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
-from ahocorasick_rs import AhoCorasick, MatchKind
 
 from antiphon.core.guardrail import Finding, Guardrail
 from antiphon.governance.guardrails._candidates import settled
+from antiphon.governance.guardrails._words import Words
 
 REACH: Final = 128
 LONGEST: Final = 120
@@ -131,8 +131,8 @@ class Secrets:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._prefixes = AhoCorasick(list(_PREFIXES), matchkind=MatchKind.Standard)
-        self._names = AhoCorasick(list(_NAMES), matchkind=MatchKind.Standard)
+        self._prefixes = Words(_PREFIXES)
+        self._names = Words(_NAMES)
 
     def find(self, text: str) -> Sequence[Finding]:
         """Secrets."""
@@ -140,7 +140,7 @@ class Secrets:
         return settled(found for found in self._candidates(text) if not (allow and text[found.begin : found.end] in allow))
 
     def _candidates(self, text: str) -> Iterator[Finding]:
-        for index, begin, end in self._prefixes.find_matches_as_indexes(text, overlapping=True):
+        for index, begin, end in self._prefixes.find(text):
             if index < len(_PATTERNS):
                 yield from _key(text, begin, end, index)
             elif _PREFIXES[index] == "://":
@@ -152,7 +152,7 @@ class Secrets:
         if self._options.assignments:
             # Lower case where nothing gets longer by it; other signs than ours do not matter.
             lower = text.lower() if text.isascii() else text.translate(_LOWER)
-            for index, _, end in self._names.find_matches_as_indexes(lower, overlapping=True):
+            for index, _, end in self._names.find(lower):
                 yield from _assigned(text, end, _NAMES[index])
 
 

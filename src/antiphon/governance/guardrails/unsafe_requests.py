@@ -1,8 +1,8 @@
 """Requests for harm: violence, weapons, drugs, self-harm, fraud, malware, sexual content with minors, privacy and hate.
 
-Rules ask that one sentence both asks for something and names a harm, with a person or a thing that is harmed where the words alone
-may mean something else. What is asked about games, stories, history and the meaning of words passes. This is a first sieve for plain
-requests; what is wrapped in hints and stories needs a model to be seen.
+Rules ask that one sentence both asks for something and names a harm, with a person or a thing that is harmed where the words
+alone may mean something else. What is asked about games, stories, history and the meaning of words passes. This is a first sieve
+for plain requests; what is wrapped in hints and stories needs a model to be seen.
 """
 
 import re
@@ -12,18 +12,23 @@ from typing import Final
 import msgspec
 
 from antiphon.core.guardrail import Finding, Guardrail
+from antiphon.governance.guardrails import _harms_chinese, _harms_english, _hate_english
 from antiphon.governance.guardrails._candidates import settled
 from antiphon.governance.guardrails._folding import Folded
-from antiphon.governance.guardrails._harms import KINDS, RULES
 from antiphon.governance.guardrails._rules import Rules
 
-_IN_A_TITLE: Final = re.compile(r"\b(?:in|from|on) (?:the )?(?:[A-Z][\w']+|[A-Z]+)(?: (?:[A-Z0-9][\w']*|of|the|and|in|to))* ?[0-9]{0,3}\??\s*\Z")
-_PLACES: Final = re.compile(
-    r"\b(?:in|from|on) (?:the )?(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|June|July|August"
-    r"|September|October|November|December|English|Chinese|Spanish|German|French|Python|Java|JavaScript|Rust|Germany|France|China|Japan|India|Russia"
-    r"|America|Europe|Asia|Africa|Canada|Mexico|London|Paris|Berlin|Tokyo|New York|Chicago|Texas|California|Florida|Instagram|Facebook|Twitter|Windows"
-    r"|Linux|Amazon|Google|I|US|USA|UK|U\.S|United)\b"
+_RULES: Final = (*_harms_english.RULES, *_hate_english.RULES, *_harms_chinese.RULES)
+KINDS: Final = tuple(sorted({rule.kind for rule in _RULES}))
+_IN_A_TITLE: Final = re.compile(
+    r"\b(?:in|from|on) (?:the )?(?:[A-Z][\w']+|[A-Z]+)(?: (?:[A-Z0-9][\w']*|of|the|and|in|to))* ?[0-9]{0,3}\??\s*\Z"
 )
+_NO_TITLES: Final = """
+Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August September October
+November December English Chinese Spanish German French Python Java JavaScript Rust Germany France China Japan India Russia
+America Europe Asia Africa Canada Mexico London Paris Berlin Tokyo Chicago Texas California Florida Instagram Facebook Twitter
+Windows Linux Amazon Google I US USA UK United
+"""
+_PLACES: Final = re.compile(rf"\b(?:in|from|on) (?:the )?(?:New York|U\.S|(?:{'|'.join(_NO_TITLES.split())})\b)")
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +49,7 @@ class UnsafeRequests:
     reach: int | None = None
 
     def __init__(self, options: Options) -> None:
-        self._rules = Rules(rule for rule in RULES if rule.kind in options.kinds)
+        self._rules = Rules(rule for rule in _RULES if rule.kind in options.kinds)
 
     def find(self, text: str) -> Sequence[Finding]:
         """The parts that ask for harm."""
@@ -60,7 +65,7 @@ class UnsafeRequests:
 
 def _in_a_work(text: str, end: int) -> bool:
     """Whether what is asked about goes on in a work with a title: ``... someone in Call of Duty?``."""
-    rest = text[end : end + 80].split("\n")[0]
+    rest = text[end : end + 80].split("\n", maxsplit=1)[0]
     rest = re.split(r"[.?!](?:\s|$)", rest)[0]
     return bool(_IN_A_TITLE.search(rest)) and not _PLACES.search(rest)
 

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ahocorasick_rs import AhoCorasick, MatchKind
-
 from antiphon.core.guardrail import Finding
 from antiphon.governance.guardrails._personal.chinese_words import (
     BEFORE_NAME,
@@ -25,6 +23,7 @@ from antiphon.governance.guardrails._personal.chinese_words import (
     STRONG,
     SURNAMES,
 )
+from antiphon.governance.guardrails._words import Words
 
 ADDRESS: Final = 72
 """Characters that an address has at most."""
@@ -65,11 +64,11 @@ class Chinese:
     """Looks for names and addresses. Cheap where no Chinese is."""
 
     def __init__(self) -> None:
-        self._words = AhoCorasick(list(_WORDS), matchkind=MatchKind.Standard)
+        self._words = Words(_WORDS)
 
     def find(self, text: str) -> Iterator[Finding]:
         """Candidates: PERSON, ADDRESS and LOCATION."""
-        for index, begin, end in self._words.find_matches_as_indexes(text, overlapping=True):
+        for index, begin, end in self._words.find(text):
             word = _WORDS[index]
             if word in _BEFORE:
                 yield from _name_at(text, end)

@@ -73,7 +73,10 @@ def is_identity(digits: str) -> bool:
 
 
 def _is_identity(number: str) -> bool:
-    """Whether check digit, date and region are right. The region need not have had its code at birth: it is that of the first card."""
+    """Whether check digit, date and region are right.
+
+    The region need not have had its code at birth: it is that of the first card.
+    """
     if ric.calc_check_digit(number) != number[-1].upper():
         return False
     try:

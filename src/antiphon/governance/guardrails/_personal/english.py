@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ahocorasick_rs import AhoCorasick, MatchKind
-
 from antiphon.core.guardrail import Finding
 from antiphon.governance.guardrails._personal.english_words import GIVEN, NOT_NAMES, PLACES
+from antiphon.governance.guardrails._words import Words
 
 NAME: Final = r"[A-ZÀ-ÖØ-ÞĀ-Ž][\w'’\-]{0,20}"
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]{0,24}(?![^\W\d_])")
@@ -46,7 +45,7 @@ class Names:
     """Looks for names of persons and places."""
 
     def __init__(self) -> None:
-        self._words = AhoCorasick(list(_INTRODUCED), matchkind=MatchKind.Standard)
+        self._words = Words(_INTRODUCED)
 
     def find(self, text: str) -> Iterator[Finding]:
         """Candidates: PERSON and LOCATION."""
@@ -60,7 +59,7 @@ class Names:
                 more = _MORE.match(text, end, end + 48)
                 if more and _last(more[0]).lower() not in NOT_NAMES:
                     yield Finding(begin, more.end(), "PERSON", 0.7)
-        for index, begin, end in self._words.find_matches_as_indexes(text, overlapping=True):
+        for index, begin, end in self._words.find(text):
             if _begins(text, begin) or _INTRODUCED[index] == "ddress:":
                 yield from _introduced(text, end, _INTRODUCED[index] in _BARE)
 

@@ -58,6 +58,8 @@ def find(text: str) -> Iterator[Finding]:
         near = _near(runs, place)
         if near >= 4 and text[end : end + 1] == ".":
             yield from _ip(text, begin)
+        if end - begin == 1 and text[end + 1 : end + 3].isdigit() is False and _letters_before(text, begin) is False:
+            continue  # no number begins with a digit alone but where more of them follow at once
         if near < FEWEST and not (near >= 2 and end - begin >= 2 and _letters_before(text, begin)):
             continue
         if _starts_number(text, begin):
