@@ -55,7 +55,11 @@ nie się na jest jak co czy to że i w z ve bir bu için ne da ile yang dan di u
 """
 _ENGLISH: Final = frozenset(_ENGLISH_TEXT.split())
 _OTHERS: Final = frozenset(_OTHERS_TEXT.split())
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_WORD: Final = re.compile("[a-z\u00df-\u024f]+")
+_WORTH: Final = {"zh": 4, "ja": 2, "ko": 2}
+"""Letters that say as much as one sign, so that a few names in letters do not outweigh a sentence in Chinese."""
+ENOUGH: Final = 4000
+"""Characters in which the small words of a Latin text are counted."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +68,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed: tuple[str, ...] = ()
     """Codes of ISO 639-1, or ``latin`` for all languages in Latin script other than English. Empty: all languages."""
     share: float = 0.3
-    """So much of a text's letters, from 0 to 1, may be in other languages: names, quotations, code."""
+    """So much of a text, from 0 to 1, may be in other languages: names, quotations, code."""
 
     def __post_init__(self) -> None:
         unknown = sorted(set(self.allowed) - set(_CODES))
@@ -87,10 +91,12 @@ class Language:
         """The parts in other languages, where they are more than their share."""
         if not self._allowed:
             return []
+        if text.isascii() and ("en" if _is_english(text) else "latin") in self._allowed:
+            return []
         runs = [(run.start(), run.end(), str(run.lastgroup)) for run in _RUN.finditer(text)]
         letters: dict[str, int] = dict.fromkeys(_SCRIPTS, 0)
         for begin, end, script in runs:
-            letters[script] += end - begin
+            letters[script] += (end - begin) * _WORTH.get(script, 1)
         names = _names(text, letters)
         strange = {script for script in letters if not names[script] & self._allowed}
         if sum(letters[script] for script in strange) <= self._share * sum(letters.values()):
@@ -112,7 +118,7 @@ def _names(text: str, letters: dict[str, int]) -> dict[str, set[str]]:
 
 def _is_english(text: str) -> bool:
     """Whether small words of English are at least as many as those of others; names and code are no evidence against it."""
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = _WORD.findall(text[:ENOUGH].lower())
     return sum(word in _ENGLISH for word in words) >= sum(word in _OTHERS for word in words)
 
 

@@ -41,8 +41,8 @@ _LOOK_ALIKES: Final = dict(
 _SIGNS: Final = "".join((*map(chr, sorted(_INVISIBLE)), *_LOOK_ALIKES))
 _HIDDEN: Final = re.compile(f"[{_SIGNS}{chr(_TAGS.start)}-{chr(_TAGS.stop - 1)}\u00e0-\u024f\u0300-\u036f]")
 _DIGITS: Final = str.maketrans("013457@$", "oieastas")
-_LEET = re.compile(r"[a-z][01345@$]|[01345@$][a-z]")
-_APART = re.compile(r"(?<![a-z])[a-z](?:[ .\-_*|,/\t]{1,4}[a-z](?![a-z])){7,}")
+_LEET = re.compile(r"[01345@$](?:(?<=[a-z].)|(?=[a-z]))")
+_APART = re.compile(r"[ .\-_*|,/\t]{1,4}[a-z](?:[ .\-_*|,/\t]{1,4}[a-z](?![a-z])){6,}")
 _APART_CHINESE = re.compile(r"[\u4e00-\u9fff](?:[ .\-_*|·、,/]{1,2}[\u4e00-\u9fff](?![\u4e00-\u9fff])){3,}")
 _TOGETHER = re.compile(
     r"(?:ignore|disregard|forget|override|bypass)(?:all|any|the|your|my|of|every|these)*(?:previous|prior|above|earlier|system|safety|original)?"
@@ -89,9 +89,10 @@ class PromptInjection:
             for begin, end, _ in self._rules.find(plain.translate(_DIGITS)):
                 yield *span(begin, end), 0.8
         for apart in _APART.finditer(plain):
-            if _TOGETHER.search(re.sub("[^a-z]", "", apart[0])):
-                yield *span(*apart.span()), 0.9
-        for apart in _APART_CHINESE.finditer(plain):
+            begin = max(0, apart.start() - 1)  # the first letter stands before the first gap
+            if _TOGETHER.search(re.sub("[^a-z]", "", plain[begin : apart.end()])):
+                yield *span(begin, apart.end()), 0.9
+        for apart in _APART_CHINESE.finditer(plain) if not plain.isascii() else ():
             if any(True for _ in self._rules.find(re.sub(r"[^\u4e00-\u9fff]", "", apart[0]))):
                 yield *span(*apart.span()), 0.9
         for begin, end in self._encoded(text):

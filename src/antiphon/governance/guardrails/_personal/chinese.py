@@ -106,6 +106,8 @@ def _is_name(name: str) -> bool:
         return False
     surname = 2 if name[:2] in _COMPOUND else 1
     given = name[surname:]
+    if surname == 2 and len(given) == 2 and NOT_GIVEN.isdisjoint(given) and all(map(_HAN.match, given)):
+        return True
     return (surname == 2 or name[0] in _SURNAME) and 1 <= len(given) <= 2 and all(sign in _GIVEN for sign in given)
 
 
