@@ -14,6 +14,7 @@ from antiphon.governance.guardrails._personal.chinese_words import (
     BEFORE_NAME,
     BEHIND_NAME,
     CITIES,
+    COMMON,
     COMPOUND,
     GIVEN,
     NOT_GIVEN,
@@ -42,6 +43,10 @@ _FREE = re.compile(
     rf"|[{SURNAMES}][{GIVEN}]{{2}}(?=[和与及跟向对给把将被在是说请已因的从到于来去也都住])"
 )
 _STRONG = re.compile(rf"(?:{'|'.join(COMPOUND)}|[{SURNAMES}])[{STRONG}]{{2}}")
+_PAIR = re.compile(
+    rf"(?:[{SURNAMES}][{STRONG}][和与及、](?=[{SURNAMES}][{STRONG}]))|(?<=[和与及、])[{SURNAMES}][{STRONG}](?=[都也一已还共在分没同])"
+)
+_RECEIVER = re.compile(rf"(?<=[给替帮请])[{SURNAMES}][{STRONG}](?=[写打发买做送办订转寄])")
 _LINK: Final = frozenset("和与及、跟向对给找问请由被让同替为陪见")
 _FILL = re.compile(r"(?:[:：\s\t|]|是|为|叫|在|于|址)*")
 _PLATE = re.compile(
@@ -83,8 +88,11 @@ class Chinese:
             begin = free.start()
             if _stands_alone(text, begin) and _is_name(free[0]) and any(sign in STRONG for sign in free[0][1:]):
                 yield Finding(begin, free.end(), "PERSON", 0.6)
+        for short in (*_PAIR.finditer(text), *_RECEIVER.finditer(text)):
+            if short[0][:2] not in NOT_NAMES:
+                yield Finding(short.start(), short.start() + 2, "PERSON", 0.5)
         for strong in _STRONG.finditer(text):
-            if _is_name(strong[0]):
+            if strong[0][0] not in COMMON and _is_name(strong[0]):
                 yield Finding(strong.start(), strong.end(), "PERSON", 0.5)
 
 

@@ -107,6 +107,9 @@ def ipv6(text: str) -> Iterator[Finding]:
         if (before.isascii() and before.isalnum()) or (behind.isascii() and behind.isalnum()):
             continue
         address = text[begin:end]
+        if not _is_ipv6(address) and not address.replace(":", "").isdigit():  # a port may stand behind it
+            address = address.rpartition(":")[0]
+            end = begin + len(address)
         if len(address) >= 6 and any(map(str.isdigit, address)) and _is_ipv6(address):
             yield Finding(begin, end, "IP_ADDRESS", 0.9)
 

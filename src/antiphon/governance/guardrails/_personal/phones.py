@@ -11,7 +11,7 @@ from typing import Final
 from antiphon.core.guardrail import Finding
 
 BEFORE: Final = 40
-BEHIND: Final = 14
+BEHIND: Final = 24
 
 _EXTENSION = r"(?: ?(?:x|ext\.? ?|转|#) ?[0-9]{1,6})?"
 _END = r"(?![0-9A-Za-z]|[-./:,][0-9])"
@@ -31,7 +31,14 @@ _STRONG = re.compile(
     + r"|[48]00[- ]?[0-9]{3}[- ][0-9]{4}" + _END
 )  # fmt: skip
 _WEAK = re.compile(
-    r"(?:\([0-9]{2,4}\) ?)?[0-9]{2,5}(?:[ .\-][0-9]{2,4}){1,4}" + _EXTENSION + _END + r"|[0-9]{7,12}" + _EXTENSION + _END
+    r"(?:\([0-9]{2,5}\)[ /]?)?[0-9]{2,5}(?:[ .\-/][0-9]{2,8}){1,4}"
+    + _EXTENSION
+    + _END
+    + r"|\([0-9]{2,5}\)[ /]{1,2}[0-9]{3,8}(?:-[0-9]{2,4})?"
+    + _END
+    + r"|[0-9]{7,12}"
+    + _EXTENSION
+    + _END
 )
 _WORDS = re.compile(
     r"phone|\btel\b|\bfax\b|mobile|\bcell\b|\bcall(?:ed|ing)?\b|\bdial|\bring\b|\bdesk\b|\boffice\b|\bsms\b|whatsapp|\btext me\b"
@@ -48,7 +55,7 @@ _NOT_WORDS = re.compile(
 _DATE = re.compile(
     r"(?:(?:19|20)[0-9]{2}([-./ ])(?:0?[1-9]|1[0-2])\1(?:[0-2]?[0-9]|3[01])"
     r"|(?:[0-2]?[0-9]|3[01])([-./ ])(?:[0-2]?[0-9]|3[01])\2(?:19|20)[0-9]{2})(?![0-9])"
-    r"|(?:(?:19|20)[0-9]{2})[ -](?:19|20)[0-9]{2}(?![0-9 -])"
+    r"|(?:(?:19|20)[0-9]{2})[ /-](?:19|20)[0-9]{2}(?![0-9 /-])"
 )
 _ROUND = re.compile(r"[0-9]{1,3}(?:[ .]000)+(?![0-9])")
 _DIGIT = re.compile(r"[0-9]")
