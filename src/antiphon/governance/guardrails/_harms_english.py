@@ -35,7 +35,7 @@ _GROUP: Final = (
     "|bisexual|innocent|random|young|rich|asexual|non-?binary|divorced|foreign|native|other|certain|many|unsuspecting|specific"
     "|more|most|these|those|some|local|group of|large number of|drunk)"
 )
-_PERSON: Final = (
+PERSON: Final = (
     f"(?:some(?:one|body)(?: else)?|any(?:one|body)|every(?:one|body)|(?:{_GROUP} )*(?:people|persons?|humans?|humanity|mankind"
     "|men|women|children|kids|babies|toddlers|girls|boys|jews|muslims|christians|hindus|buddhists|lesbians|gays|latinos"
     "|immigrants|migrants|refugees|blacks|cops|police(?: officers?)?|politicians|minors|teenagers|students|civilians|strangers"
@@ -52,7 +52,7 @@ _PERSON: Final = (
     r"|taylor swift|the pope|rishi sunak|zelensky\w*|kamala harris)|myself|yourself|himself|herself|themselves)"
 )
 _GAP: Final = r"(?:[ -][\w'’-]+){0,3}?[ -]"
-_STORY: Final = (
+STORY: Final = (
     r"(?:\b(?:how|why|what|who|when|where|steps?) did\b|\bkilled\b|\blaws?\b|\blegal(?:ly|ity)?\b|video ?game|\bgame(?:s|play)?\b"
     r"|minecraft|call of duty|\bgta\b|fortnite|roblox|counter[- ]?strike|battlefield|witcher|skyrim|zelda|pokemon|dungeons"
     r"|\bd&d\b|\brpg\b|chess|checkers|poker|boxing|judo|karate|wrestling|fencing|martial art|basketball|football|soccer|tennis"
@@ -83,15 +83,16 @@ _HURT: Final = (
 )
 
 
-def _asked(kind: str, pattern: str, anchors: str, unless: str) -> Rule:
+def asked(kind: str, pattern: str, anchors: str, unless: str) -> Rule:
+    """A rule about sentences that ask for something."""
     return Rule(kind, pattern, anchors, unless, _ASK)
 
 
 RULES: Final = (
-    _asked(
+    asked(
         "VIOLENCE",
         (
-            rf"\b{_HURT}{_GAP}?{_PERSON}(?:'s?|s')?\b(?! (?:process|program|thread|lights|task|resources|error|code|file|page"
+            rf"\b{_HURT}{_GAP}?{PERSON}(?:'s?|s')?\b(?! (?:process|program|thread|lights|task|resources|error|code|file|page"
             "|model|test|interview|time|weeds|plants))"
         ),
         (
@@ -105,7 +106,7 @@ RULES: Final = (
             "|manipulat|gaslight|exploit|abus"
         ),
         (
-            rf"{_STORY}|take out [\w' ]+ (?:for|to) (?:dinner|lunch|a|the)|hit (?:on|it off|the)|beat [\w' ]+ (?:in|at|to) (?:a "
+            rf"{STORY}|take out [\w' ]+ (?:for|to) (?:dinner|lunch|a|the)|hit (?:on|it off|the)|beat [\w' ]+ (?:in|at|to) (?:a "
             r"|the )?(?:\w+ )?(?:checkers|chess|game|race|cards|work|tennis|debate|negotiation|price|it)"
             r"|push [\w' ]+ (?:to (?:succeed|work|study|learn|do|be|their|finish|try)|on (?:a |the )?swing)|without (?:hurting"
             "|harming|killing|injuring|attacking|burning)|not (?:to )?(?:hurt|harm|kill|injure|attack|offend)|(?:avoid|prevent"
@@ -119,13 +120,13 @@ RULES: Final = (
             "|query|program|script|plan|function|contract|will)|ruin (?:my|the) (?:clothes|dish|photo|surprise)"
         ),
     ),
-    _asked(
+    asked(
         "FRAUD",
         r"\b(?:evad|avoid|cheat|dodg)\w* (?:on )?(?:paying )?(?:my |your |their |any )?tax(?:es)?\b",
         "tax",
         "tax (?:penalt|mistakes|season|software)|legal",
     ),
-    _asked(
+    asked(
         "MALWARE",
         (
             r"\b(?:bypass(?:ing)?|circumvent(?:ing)?|evad(?:e|ing)|defeat(?:ing)?|exploit(?:ing)?|get(?:ting)? (?:past"
@@ -134,9 +135,9 @@ RULES: Final = (
             r"|border control|age verification|surveillance|police|law enforcement|atms?|content filters?)\b"
         ),
         "bypass|circumvent|evad|defeat|exploit|getting past|get past|get around|getting around",
-        rf"{_STORY}|prevent|protect|defend|against|mitigat|patch|fix|social security|\bmy own|job security|heart",
+        rf"{STORY}|prevent|protect|defend|against|mitigat|patch|fix|social security|\bmy own|job security|heart",
     ),
-    _asked(
+    asked(
         "MISINFORMATION",
         (
             r"\b(?:manipulat|rig|interfer|influenc|disrupt|steal|hack|sabotag|undermin)\w*(?: [\w'-]+){0,3}? (?:elections?"
@@ -150,26 +151,26 @@ RULES: Final = (
             "|hatred|genocide|riot|looting|underage|child abuse|eating disorder|discriminat|racism|rape"
         ),
         (
-            f"{_STORY}|prevent|protect|combat|against|stop|factors?|analy[sz]|weather|voter turnout|invest|without|discourag"
+            f"{STORY}|prevent|protect|combat|against|stop|factors?|analy[sz]|weather|voter turnout|invest|without|discourag"
             "|how do (?:polls|interest rates|rates|prices)|what (?:influences|factors)|socks|livestock"
         ),
     ),
     Rule(
         "VIOLENCE",
         (
-            rf"\b(?:find|get|lure|pick|choose|look for|buy|hire)(?: [\w'-]+){{0,2}} (?:{_PERSON}|a hit ?man|an assassin"
+            rf"\b(?:find|get|lure|pick|choose|look for|buy|hire)(?: [\w'-]+){{0,2}} (?:{PERSON}|a hit ?man|an assassin"
             r"|a contract killer)\b(?: to (?:shoot|kill|stab|rape|hurt|harm|attack|beat|rob|torture|eat|murder|kidnap)\b|$"
             r"|[^.!?\n]{0,20}\bto (?:kill|murder|shoot|hurt))|\bhow (?:do|can|could"
-            rf"|to)[^.!?\n]{{0,20}} (?:give {_PERSON} an? headshot|take {_PERSON}(?:'s \w+)? hostage|make {_PERSON}(?:'s"
+            rf"|to)[^.!?\n]{{0,20}} (?:give {PERSON} an? headshot|take {PERSON}(?:'s \w+)? hostage|make {PERSON}(?:'s"
             r"|s')? (?:\w+ )?(?:explode|suffer|disappear|bleed|overdose|crash))|\bsatisfy my (?:pedo\w+|urges? to|bloodlust)"
         ),
         (
             "to shoot|to kill|to stab|to rape|to hurt|to harm|to attack|to beat|to rob|to torture|to murder|to eat|to kidnap"
             "|headshot|hostage|explode|suffer|disappear|bleed|crash|hitman|hit man|assassin|contract killer|satisfy my"
         ),
-        f"{_STORY}|photo|linkedin|camera|magic trick|pain|illness|disease",
+        f"{STORY}|photo|linkedin|camera|magic trick|pain|illness|disease",
     ),
-    _asked(
+    asked(
         "FRAUD",
         (
             r"\b(?:steal(?:ing)?|shoplift(?:ing)?|pickpocket(?:ing)?|rob(?:bing)?|burgl\w+) (?!(?:the |a |an |my |your |second "
@@ -179,25 +180,25 @@ RULES: Final = (
         ),
         "steal|shoplift|pickpocket|rob|burgl",
         (
-            rf"{_STORY}|prevent|protect|stop|avoid|report|someone's heart|from (?:me|us)\b|was|were|been|got|has|robot|robust"
+            rf"{STORY}|prevent|protect|stop|avoid|report|someone's heart|from (?:me|us)\b|was|were|been|got|has|robot|robust"
             "|robin|probab|problem|robe|stealth|steal a (?:deal|look)"
         ),
     ),
-    _asked(
+    asked(
         "VIOLENCE",
         (
             r"\b(?:smash|break|crack|crush|hammer|bash|shatter|cut|rip|chop|saw|twist|snap|slit|slash|punch|carv|burn|pierc|sever"
-            rf"|remov|blow|bit)\w*(?: [\w'-]+){{0,3}}? (?:{_PERSON}(?:'s|s')? (?:\w+ )?|human |a human's |my own |my )(?:skull"
+            rf"|remov|blow|bit)\w*(?: [\w'-]+){{0,3}}? (?:{PERSON}(?:'s|s')? (?:\w+ )?|human |a human's |my own |my )(?:skull"
             "|head|heads|face|neck|throat|spine|sternum|bones?|legs?|arms?|arter(?:y|ies)|kidney|ribs?|fingers?|teeth|eyes?|body"
             r"|wrists?|cervical artery|jugular|veins?|limbs?)\b"
         ),
         ("skull|head|face|neck|throat|spine|sternum|bone|leg|arm|arter|kidney|rib|finger|teeth|eye|body|wrist|jugular|vein|limb"),
         (
-            rf"{_STORY}|hair|exercise|massage|stretch|doctor|surgery|surgeon|hat\b|pillow|pain in|shrimp|fish|eyeliner|make-?up"
+            rf"{STORY}|hair|exercise|massage|stretch|doctor|surgery|surgeon|hat\b|pillow|pain in|shrimp|fish|eyeliner|make-?up"
             "|body (?:of|paragraph|text|weight|fat)|arms? (?:deal|race|day)|shav"
         ),
     ),
-    _asked(
+    asked(
         "VIOLENCE",
         (
             r"\b(?:commit(?:ting)?|plan(?:ning)?|carry(?:ing)? out|stage|execut(?:e|ing)|perform|do|get(?:ting)? away with"
@@ -215,12 +216,12 @@ RULES: Final = (
             "|poisoning"
         ),
         (
-            f"{_STORY}|heart attack|panic attack|prevent|stop|avoid|against|protect|respond to|support|definition"
+            f"{STORY}|heart attack|panic attack|prevent|stop|avoid|against|protect|respond to|support|definition"
             "|what (?:happened|were|was|did)|cyber ?attack|shooting (?:stars?|for|practice|a)|cause of|(?:plan|do) (?:i"
             "|we) (?:for|if|after)|cope|asthma|risk"
         ),
     ),
-    _asked(
+    asked(
         "VIOLENCE",
         (
             r"\b(?:blow(?:ing)? up|bomb(?:ing)?|burn(?:ing)? down|destroy(?:ing)?|demolish(?:ing)?|set(?:ting)?|explod(?:e|ing)"
@@ -232,7 +233,7 @@ RULES: Final = (
             "|hospital|city|town|church|mosque|synagogue|temple|stadium|concert|airport|bridge|building|embassy|mall|train|plane"
             "|airplane|aeroplane|bus|base|station|bank|bank vault|casino|store|shop|museum|power plant|power grid|grid|dam"
             "|parliament|white house|office|crowd|apartment|car|dealership|clinic|vault|jewelry store|armou?red truck"
-            rf"|neighbou?r's \w+|pipeline|reservoir|water supply|convoy|infrastructure|courthouse)|{_PERSON}(?:'s"
+            rf"|neighbou?r's \w+|pipeline|reservoir|water supply|convoy|infrastructure|courthouse)|{PERSON}(?:'s"
             r"|s') (?:\w+ )?(?:house|home|car|motorbike|bike|tires|tyres|windows?|property|phone|laptop|life|lives|reputation"
             r"|marriage|apartment|business|career|room|truck|office|website|garden|mailbox|relationship))\b"
         ),
@@ -241,7 +242,7 @@ RULES: Final = (
             "|shoot|rob|hold|hijack|break|key|damag|trash|detonat"
         ),
         (
-            f"{_STORY}|old building on|property i own|my old|balloon|set (?:up|aside|a (?:goal|budget|timer|reminder|alarm|table"
+            f"{STORY}|old building on|property i own|my old|balloon|set (?:up|aside|a (?:goal|budget|timer|reminder|alarm|table"
             "|date|meeting))|set (?:the|my) (?:temperature|table|alarm|thermostat|clock|tone|price|house|car|room|office)|robot"
             "|key (?:to|for|of|in|points?|features?|is|difference)|house key|car key|locked out|my own (?:house|home|car"
             "|apartment)|hold (?:a|the|up well|on|an)|level (?:of|up)|building (?:my|a) career|set it (?:up|to)|set my"
@@ -249,7 +250,7 @@ RULES: Final = (
             "|repair|fix|insurance|paint|burn calories|photo"
         ),
     ),
-    _asked(
+    asked(
         "WEAPONS",
         (
             r"\b(?:mak(?:e|ing)|build(?:ing)?|creat(?:e|ing)|construct(?:ing)?|assembl(?:e|ing)|produc(?:e|ing)|manufactur(?:e"
@@ -274,7 +275,7 @@ RULES: Final = (
             "|smallpox|ebola"
         ),
         (
-            rf"{_STORY}|bath bombs?|bomb shelter|defus|prevent|\bsafety\b|treat(?:y|ies|ment)|history of|hiroshima|antidote|ban\b"
+            rf"{STORY}|bath bombs?|bomb shelter|defus|prevent|\bsafety\b|treat(?:y|ies|ment)|history of|hiroshima|antidote|ban\b"
             "|antivirus|computer virus|vaccin|cherry bomb cake|glue gun|nerf|water gun|heat gun|staple gun|nail gun|photobomb"
             "|gas (?:station|bill|prices|stove)|remove a virus|protein|why (?:did|do|does|is)|bomb (?:cyclone|pop)"
             "|firearm (?:safety|laws?)|guns? (?:control|laws?|debate)|chemistry class"
@@ -288,9 +289,9 @@ RULES: Final = (
             r"|poison)s?\b[^.!?\n]{0,30}\b(?:can|should|could) i (?:kill|use|hurt)"
         ),
         "weapon|bomb|poison|gun",
-        _STORY,
+        STORY,
     ),
-    _asked(
+    asked(
         "DRUGS",
         (
             r"\b(?:mak(?:e|ing)|cook(?:ing)?|synthesi[sz](?:e|ing)|produc(?:e|ing)|manufactur(?:e|ing)|buy(?:ing)?|get(?:ting)?"
@@ -311,7 +312,7 @@ RULES: Final = (
             "|speed pill|opioid|substance"
         ),
         (
-            f"{_STORY}|weed my|to weed|crack in|the crack|state of ecstasy|cracks? (?:in|on)|rid of|(?:get|getting) (?:off|clean"
+            f"{STORY}|weed my|to weed|crack in|the crack|state of ecstasy|cracks? (?:in|on)|rid of|(?:get|getting) (?:off|clean"
             "|help|rid)|quit|stop|avoid|withdrawal|prescri|pharmac|doctor|addict|method|anti-?drug|rehab|drugs? (?:work|affect"
             "|treat)|legal status|interact|side effects?|a can of|research|over-the-counter|generic|insurance|medicare"
             "|weed (?:killer|control)|weeds"
@@ -338,13 +339,13 @@ RULES: Final = (
             "|proana|jump off|lethal dose|disappear forever|wake up|eating disorder"
         ),
         (
-            rf"{_STORY}|prevent|hotline|\bsupport\b|stop|helpline|recover|what is (?:suicide|self-harm|an? )|overcome|friend who"
+            rf"{STORY}|prevent|hotline|\bsupport\b|stop|helpline|recover|what is (?:suicide|self-harm|an? )|overcome|friend who"
             r"|awareness|help (?:a|my|someone)|warning signs|statistics|rates?\b|suicide squad|treat|symptoms|signs of"
             "|kill(?:ing)? myself laughing|avoid|bungee|narcan|naloxone|from (?:an )?overdos|die (?:in|of|from) (?:a|the|what)"
             "|how did|reduce|cope"
         ),
     ),
-    _asked(
+    asked(
         "FRAUD",
         (
             r"\b(?:commit(?:ting)?|launder(?:ing)?|counterfeit(?:ing)?|forg(?:e|ing)|fak(?:e|ing)|evad(?:e|ing)|embezzl(?:e|ing)"
@@ -364,7 +365,7 @@ RULES: Final = (
             r"|stolen (?:credit cards?|goods|identit\w+)|bribes?|dirty money|illegal (?:money|funds|gambling|activities)"
             "|money (?:from|through|out of) (?:my )?(?:employer|company|clients)|without (?:getting caught|paying|being caught"
             "|being detected)|(?:an?|the|some) (?:car|bike|wallet|bank account|identity|credit cards?|exams?|test|election|vote"
-            rf"|packages?|laptop|store|catalytic converter)s?|{_PERSON}(?:'s|s') (?:\w+ )?(?:wallet|car|money|identity|phone"
+            rf"|packages?|laptop|store|catalytic converter)s?|{PERSON}(?:'s|s') (?:\w+ )?(?:wallet|car|money|identity|phone"
             "|savings|bank account|passport|credit cards?|purse|bike|inheritance|packages?|pin|data|password|mail|jewelry"
             r"|account|social security number|signature)|from (?:an?|the|my|people|old|elderly|someone) ?(?:\w+ )?(?:store|shop"
             r"|employer|company|grocery store|bank|work|neighbou?r|people|elderly|pensioners?|grandm\w+|customers|clients"
@@ -379,7 +380,7 @@ RULES: Final = (
             "|impersonat|falsif"
         ),
         (
-            f"{_STORY}|prevent|protect|detect|avoid (?:being|getting|scam|phish|fraud|identity|becoming)|report|recogni[sz]e"
+            f"{STORY}|prevent|protect|detect|avoid (?:being|getting|scam|phish|fraud|identity|becoming)|report|recogni[sz]e"
             r"|spot\b|defen[dcs]|fight(?:ing)?\b|against|steal(?:ing)? (?:the show|someone's heart|a base|second base|hearts?)"
             r"|\bi (?:was|got|have been|am a victim)|victim|forge ahead|forget|forgot|(?:fake|faking) (?:flowers?|plants?|tan"
             r"|snow|blood|fur)|trick or treat|magic trick|\btrick (?:question|to)|cheat sheet|alert|on my (?:account|card)"
@@ -387,7 +388,7 @@ RULES: Final = (
             "|meal)|on the (?:card|account)|got stolen|was stolen|is stolen|been stolen|wikipedia"
         ),
     ),
-    _asked(
+    asked(
         "MALWARE",
         (
             r"\b(?:writ(?:e|ing)|creat(?:e|ing)|mak(?:e|ing)|develop(?:ing)?|build(?:ing)?|cod(?:e|ing)|cod|spread(?:ing)?"
@@ -410,25 +411,25 @@ RULES: Final = (
             "|crack|antivirus|steal|exfiltrat|harvest|scrape|keystroke|bypass|deepfake|deep fake"
         ),
         (
-            f"{_STORY}|prevent|protect|detect|remov|defend|mitigat|against|clean|scan for|brute[- ]?force (?:solution|approach"
+            f"{STORY}|prevent|protect|detect|remov|defend|mitigat|against|clean|scan for|brute[- ]?force (?:solution|approach"
             "|algorithm|search|method)|my password|forgot|reset|password manager|strong password|hash|def |class |explain what"
             r"|what is (?:a|an|the)\b|vaccin|harvest (?:crops|season)|my own|(?:o\(n|time complexity)"
         ),
     ),
-    _asked(
+    asked(
         "MALWARE",
         (
             r"\b(?:hack(?:ing)?(?: into)?|break(?:ing)? into|crack(?:ing)?|tap(?:ping)?|intercept(?:ing)?|hijack(?:ing)?"
             "|spy(?:ing)? on|infiltrat(?:e|ing)|breach(?:ing)?|compromis(?:e|ing)|jam(?:ming)?|disabl(?:e|ing)"
             "|gain(?:ing)? (?:unauthori[sz]ed )?access to|unauthori[sz]ed access to|eavesdrop(?:ping)? on|track(?:ing)?"
-            rf"|snoop(?:ing)? on)(?: [\w'-]+){{0,4}}? ?(?:{_PERSON}(?:'s|s')|into|secure|government|corporate|company|bank"
+            rf"|snoop(?:ing)? on)(?: [\w'-]+){{0,4}}? ?(?:{PERSON}(?:'s|s')|into|secure|government|corporate|company|bank"
             "|websites?|servers?|networks?|databases?|accounts?|wi-?fi|instagram|facebook|gmail|whatsapp|snapchat|e-?mail"
             "|phones?|atms?|webcams?|alarms?|security (?:systems?|cameras?)|computers?|power grid|traffic lights"
             r"|voting machines?|systems?|cell ?phones?|smart ?phones?|iphones?|passwords?)\b"
         ),
         "hack|break|crack|tap|intercept|hijack|spy|infiltrat|breach|compromis|jam|disabl|gain|unauthor|eavesdrop|track|snoop",
         (
-            f"{_STORY}|prevent|protect|detect|defend|against|life ?hack|hackathon|my (?:own )?(?:package|order|phone|computer"
+            f"{STORY}|prevent|protect|detect|defend|against|life ?hack|hackathon|my (?:own )?(?:package|order|phone|computer"
             r"|account|e-?mail|iphone|website|laptop|device|wi-?fi|wifi|network|alarm|password|server)\b|pop-?up|expenses"
             "|spending|habit|progress|growth|inventory|was hacked|been hacked|got hacked|tap water|traffic jam"
             r"|jam\b.{0,12}(?:recipe|fruit|berr)|break into (?:the )?(?:film|tech|industry)|gain access to (?:clean|health"
@@ -503,6 +504,6 @@ RULES: Final = (
             r"|phone) without)\b[^.!?\n]{0,40}"
         ),
         "how much|is my|is our|dox|stalk|spy on|secretly|track ",
-        f"{_STORY}|celery|corn ?stalk|prevent|protect|protection|docker|doxygen|doxy",
+        f"{STORY}|celery|corn ?stalk|prevent|protect|protection|docker|doxygen|doxy",
     ),
 )

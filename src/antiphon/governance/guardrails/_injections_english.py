@@ -177,6 +177,8 @@ RULES: Final = (
             "|delete|cancel|unlearn|reject|set aside|throw |let go of|wipe|nullify|void|drop|skip|break|attention| mind to"
             "|heed to|follow|obey|comply|adher|listen|bound by"
         ),
+        r"\b(?:told|asked|instructed|tells|asks|instructs) (?:the |my |our |his |her )?"
+        r"(?:students?|employees|players|staff|him|her|them|us|class|team)\b",
     ),
     Rule(
         KIND,
@@ -186,6 +188,8 @@ RULES: Final = (
             "|been|know|were|i|we|it|and|just|conversation|document|input|messages?|memory|learned|instructed"
             r"|asked))*? ?\b(?:above|before(?: this| that| now)?|prior|previous(?:ly)?|preceding|earlier|so far|until now"
             r"|up to (?:now|this point)|been told|were told|told you|you know|you were told|you learned|the system says)\b"
+            r"(?! (?:\w+ )?(?:versions?|files?|commits?|homework|rows?|columns?|entr(?:y|ies)|records?|items?|lines?|steps?|orders?"
+            r"|invoices?|days?|years?|weeks?|months?|owners?|experience|notice)\b)"
         ),
         "ignore|disregard|forget|discard|erase|delete|wipe|throw away|skip|drop",
         r"\bi (?:forgot|always|often|sometimes|tend to)|how (?:do|can|should|to)|what (?:is|are|does)",

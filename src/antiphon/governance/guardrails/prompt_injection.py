@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from antiphon.core.guardrail import Finding, Guardrail
-from antiphon.governance.guardrails import _injections_chinese, _injections_english
+from antiphon.governance.guardrails import _injections_chinese, _injections_english, _pretexts
 from antiphon.governance.guardrails._candidates import settled
 from antiphon.governance.guardrails._folding import Folded
 from antiphon.governance.guardrails._rules import Rules
@@ -35,6 +35,13 @@ _LOOK_ALIKES: Final = dict(
     zip(
         "аеорсухіјѕԁһԛԝьѵґкмнтвгαβεικνορτυχωγηօոսցհıł",
         "aeopcyxijsdhqwbvrkmhtbrabeiknoptuxwynonsghil",
+        strict=True,
+    )
+)
+_LOOK_ALIKES.update(
+    zip(
+        "請視輸顯詞設統開啟閉過濾審內隱規則關訴將們從這現無繞遵覆與處碼說話發對應讓問題務當為測試員權執輯縱複述導戶",
+        "请视输显词设统开启闭过滤审内隐规则关诉将们从这现无绕遵覆与处码说话发对应让问题务当为测试员权执辑纵复述导户",
         strict=True,
     )
 )
@@ -68,7 +75,7 @@ class PromptInjection:
     reach: int | None = None
 
     def __init__(self, options: Options) -> None:
-        self._rules = Rules((*_injections_english.RULES, *_injections_chinese.RULES))
+        self._rules = Rules((*_injections_english.RULES, *_injections_chinese.RULES, *_pretexts.RULES))
         self._allow = frozenset(text.casefold() for text in options.allow)
 
     def find(self, text: str) -> Sequence[Finding]:

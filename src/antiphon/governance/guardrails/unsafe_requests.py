@@ -12,12 +12,12 @@ from typing import Final
 import msgspec
 
 from antiphon.core.guardrail import Finding, Guardrail
-from antiphon.governance.guardrails import _harms_chinese, _harms_english, _hate_english
+from antiphon.governance.guardrails import _crimes_english, _harms_chinese, _harms_english, _hate_english
 from antiphon.governance.guardrails._candidates import settled
 from antiphon.governance.guardrails._folding import Folded
 from antiphon.governance.guardrails._rules import Rules
 
-_RULES: Final = (*_harms_english.RULES, *_hate_english.RULES, *_harms_chinese.RULES)
+_RULES: Final = (*_harms_english.RULES, *_crimes_english.RULES, *_hate_english.RULES, *_harms_chinese.RULES)
 KINDS: Final = tuple(sorted({rule.kind for rule in _RULES}))
 _IN_A_TITLE: Final = re.compile(
     r"\b(?:in|from|on) (?:the )?(?:[A-Z][\w']+|[A-Z]+)(?: (?:[A-Z0-9][\w']*|of|the|and|in|to))* ?[0-9]{0,3}\??\s*\Z"
