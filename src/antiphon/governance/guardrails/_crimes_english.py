@@ -1,4 +1,4 @@
-"""More of what requests for harm say in English: crimes that are named by what is done for them. All patterns are for folded text."""
+"""More of what requests for harm say in English: crimes that are named by what is done for them. Patterns are for folded text."""
 
 from typing import Final
 

@@ -93,7 +93,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = True
-    microseconds = 60.0
+    microseconds = 20.0
 
     def make(self, options: Options) -> Guardrail:
         return BannedWords(options)

@@ -138,7 +138,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
-    microseconds = 60.0
+    microseconds = 90.0
 
     def make(self, options: Options) -> Guardrail:
         return Language(options)

@@ -36,7 +36,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
-    microseconds = 0.1
+    microseconds = 1.0
 
     def make(self, options: Options) -> Guardrail:
         return Length(options)

@@ -83,7 +83,7 @@ class _Plugin:
     mode = "mask"
     input = True
     output = True
-    microseconds = 250.0
+    microseconds = 200.0
 
     def make(self, options: Options) -> Guardrail:
         return PersonalData(options)

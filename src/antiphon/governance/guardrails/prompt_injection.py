@@ -156,7 +156,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
-    microseconds = 150.0
+    microseconds = 250.0
 
     def make(self, options: Options) -> Guardrail:
         return PromptInjection(options)

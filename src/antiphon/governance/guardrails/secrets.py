@@ -239,7 +239,7 @@ class _Plugin:
     mode = "mask"
     input = True
     output = True
-    microseconds = 40.0
+    microseconds = 70.0
 
     def make(self, options: Options) -> Guardrail:
         return Secrets(options)

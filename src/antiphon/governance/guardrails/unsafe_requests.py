@@ -75,7 +75,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
-    microseconds = 200.0
+    microseconds = 120.0
 
     def make(self, options: Options) -> Guardrail:
         return UnsafeRequests(options)
