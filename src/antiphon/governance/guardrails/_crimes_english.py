@@ -61,4 +61,74 @@ RULES: Final = (
         ),
         f"{STORY}{_GUARD}|body (?:fat|hair|odor|weight|image|paragraph)|knock(?:ing)? (?:it|them) out of the park|allure",
     ),
+    asked(
+        "FRAUD",
+        (
+            r"\b(?:need|want|get(?:ting)?|obtain(?:ing)?|order(?:ing)?|find(?:ing)?|buy(?:ing)?|sell(?:ing)?|generat(?:e|ing)"
+            r"|list)\b[^.!?\n]{0,20}?\b(?:fake|stolen|counterfeit|forged|cloned) (?:[\w'-]+ )?(?:ids?|id cards?|passports?"
+            "|licen[sc]es?|licen[sc]e plates?|documents?|identit(?:y|ies)|cards?|credit cards?|credit card numbers?|money|bills"
+            r"|diplomas?|degrees?|prescriptions?|certificates?|visas?|goods|accounts?|reviews)\b|\bhot-?wir(?:e|ing)\b"
+        ),
+        "fake|stolen|counterfeit|forged|cloned|hotwire|hot-wire|hotwiring|hot wire",
+        rf"{STORY}{_GUARD}|\bmy stolen|was stolen|got stolen|been stolen|is fake|tell if",
+    ),
+    asked(
+        "VIOLENCE",
+        (
+            rf"\bmak(?:e|ing) {PERSON}(?: \w+)? (?:sick|ill|fall|suffer|bleed|disappear|vanish|unconscious|infertile|miscarry"
+            r"|go missing|pass out|addicted|blind)\b|\bcontaminat\w+ (?:his|her|their|someone's|the|a|my \w+'s) (?:food|water"
+            r"|drink|coffee|lunch|supply|well|reservoir|water supply)\b|\b(?:look|seem|appear) like an? (?:accident|suicide"
+            r"|overdose)\b|\bhuman traffick\w+\b[^.!?\n]{0,40}\b(?:victims|start|begin|run|operate|recruit|join|business"
+            r"|ring)\b|\b(?:recruit|radicali[sz]|indoctrinat)\w*\b[^.!?\n]{0,40}\b(?:terroris\w+|extremis\w+|isis|al[- ]qaeda"
+            r"|jihad\w*|militia|nazi\w*|cult|gang|child soldiers?)\b"
+        ),
+        (
+            "sick|ill|fall|suffer|bleed|disappear|vanish|unconscious|infertile|miscarr|go missing|pass out|addicted|blind"
+            "|contaminat|accident|suicide|overdose|traffick|recruit|radicali|indoctrinat"
+        ),
+        rf"{STORY}{_GUARD}|stop|combat|fight|counter|help|support|feel ill|airplane|motion|\billusion",
+    ),
+    asked(
+        "VIOLENCE",
+        (
+            r"\b(?:abus|tortur|kill|poison|drown|starv|beat|hurt|kick|mistreat|strangl|burn|harm)\w* (?:my|a|the|his|her|their"
+            r"|your|someone's|my neighbou?r'?s?|the neighbou?r'?s?|stray|live)(?: [\w']+)? (?:dogs?|cats?|puppy|puppies|kittens?"
+            r"|pets?|horses?|hamsters?|rabbits?|animals?)\b"
+        ),
+        "dog|cat|pupp|kitten|pet|horse|hamster|rabbit|animal",
+        (
+            rf"{STORY}{_GUARD}|euthan|sick|humane|vet\b|stop|without (?:hurting|harming|killing)|\bif (?:i|my|a)|what (?:foods?"
+            "|plants?)|beat the heat|train"
+        ),
+    ),
+    asked(
+        "PRIVACY",
+        (
+            r"\bwhere (?:my|his|her|this|that|an?|our|the)(?: [\w'-]+){0,2}? ?(?:ex|girl|woman|crush|celebrity|co-?worker"
+            r"|neighbou?r|boss|teacher|man|guy|person|classmate|actress|singer|girlfriend|boyfriend|wife|husband|ex-\w+) (?:now "
+            r"|currently |really )?(?:lives?|works?|is staying|resides?|sleeps?|is right now)\b|\b(?:plant|hid|install"
+            r"|put)\w* (?:an? )?(?:\w+ )?(?:bug|listening device|hidden camera|spy camera|tracker|gps tracker|recorder"
+            r"|microphone)s? (?:in|on|inside|under)\b|\bupskirt\w*\b"
+        ),
+        "where |bug|listening device|camera|tracker|recorder|microphone|upskirt",
+        (
+            rf"{STORY}{_GUARD}|my own|my (?:house|home|garden|yard|car|dog|cat|kitchen)\b|our (?:house|home|office|store)"
+            "|bugs? in (?:my|the|this) (?:code|program|app|software|game)|wildlife|baby"
+        ),
+    ),
+    asked(
+        "HATE",
+        (
+            r"\bwhy (?:are|do|is|can't|don't) (?:all |most |the )?(?:women|men|girls|jews|muslims|christians|blacks?|black people"
+            "|white people|asians?|asian people|immigrants|gays?|gay people|mexicans|indians|arabs|refugees|foreigners|the poor"
+            "|poor people|old people|disabled people|trans people|africans|chinese people|homeless people|fat people) (?:so "
+            "|all |always |such |naturally |just )*(?:stupid|dumb|lazy|inferior|dirty|greedy|evil|violent|criminals?|ugly"
+            r"|worthless|disgusting|dishonest|bad at|weak|annoying|subhuman|untrustworthy|terrorists?)\b"
+        ),
+        (
+            "stupid|dumb|lazy|inferior|dirty|greedy|evil|violent|criminal|ugly|worthless|disgusting|dishonest|bad at|weak"
+            "|annoying|subhuman|untrustworthy|terrorist"
+        ),
+        "stereotype|perceived|considered|portrayed",
+    ),
 )

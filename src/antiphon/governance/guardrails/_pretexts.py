@@ -167,4 +167,80 @@ RULES: Final = (
         ),
         "ai|模型|助手|机器人|密码|密钥|口令|秘密|暗号",
     ),
+    Rule(
+        KIND,
+        (
+            r"\b(?:your|earlier|previous|prior|existing|all|any|every|these|those|old|system|safety"
+            r"|default)(?: \w+){0,2}? (?:instructions?|prompts?|rules|guidelines|directives?|restrictions?|constraints?|polic(?:y"
+            r"|ies)|filters?|programming|safeguards|guardrails)\b[^.!?\n]{0,20}\b(?:to (?:the|one) side|aside"
+            r"|out (?:of )?the window|behind|away|off|be damned)\b|\b(?:ignore|forget|drop|screw|ditch|skip|lose|leave|abandon"
+            "|disregard)(?: about)? (?:the |all |any |your )?(?:rules|safety|policy|policies|guidelines|act|filters?"
+            r"|restrictions|the script|programming|system)\b(?! (?:of|for|in|at|on|that|about|to|are|is))"
+        ),
+        "aside|side|window|behind|away|off|damned|ignore|forget|drop|screw|ditch|skip|lose|leave|abandon|disregard",
+        r"^(?:how|what|why|is|are|do|does)\b|\b(?:he|she|they|people|drivers|companies|students|players|users)\b",
+    ),
+    Rule(
+        KIND,
+        (
+            r"\bwhat (?:\w+ )?(?:prompt|instructions|rules|guidelines|directives) (?:are|were|do|did|have) you\b"
+            r"|\x22?my system prompt\b[^.!?\n]{0,16}(?:begins|starts|is|says|reads)|\b(?:respond|reply|answer|start|begin"
+            r"|continue|complete|finish)\w*\b[^.!?\n]{0,30}\b(?:your|the) (?:hidden|system|initial|secret|internal|full"
+            r"|entire) (?:context|prompt|message|instructions?|configuration)\b|\b(?:output|print|show|reveal|display|dump"
+            r"|leak) your (?:configuration|config|settings|context|memory|parameters|rules|code|source)\b"
+        ),
+        (
+            "prompt|instructions|rules|guidelines|directives|context|message|configuration|config|settings|memory|parameters"
+            "|code|source"
+        ),
+        r"\b(?:write|design|create|improve|my app|my code|function)\b",
+    ),
+    Rule(
+        KIND,
+        (
+            r"\bnothing (?:that )?you (?:won't|will not|can't|cannot|wouldn't|refuse)|\b(?:answers?|answering|fulfills?"
+            r"|complies with) (?:\w+ )?(?:illegal|harmful|dangerous|unethical|forbidden|prohibited|any and all"
+            r"|absolutely any) (?:questions?|requests?|prompts?)|\b(?:unlock|lift|remove|disable|drop|turn off|switch off"
+            r"|deactivate) (?:all|any|every|the|your)(?: \w+)? (?:restrictions?|limits|limitations|filters|safety|safeguards"
+            r"|censorship|guardrails)(?! (?:on|of|for|from|in) )|\b(?:p\.? ?s\.?|note|message|memo|hint|instruction"
+            "|reminder)s? (?:to|for) (?:the |any |all |our )?(?:chatbot|bot|ai|assistant|llm|model|gpt|agent|summarizer"
+            r"|language model)s?\b|\b(?:llm|ai)-readable\b|\b(?:act|talk|speak|behave|chat|respond|answer)\w* (?:to me "
+            r"|with me )?(?:like|as)[^.!?\n]{0,24}\b(?:uncensored|unfiltered|unrestricted|jailbroken|evil|amoral)\b"
+            r"|\byou have no filters?\b"
+        ),
+        (
+            "nothing|illegal|harmful|dangerous|unethical|forbidden|prohibited|any and all|absolutely any|restriction|limits"
+            "|limitations|filter|safety|safeguards|censorship|guardrails|chatbot|bot|assistant| ai|llm|model|gpt|agent"
+            "|summarizer|uncensored|unrestricted|jailbroken|evil|amoral"
+        ),
+        r"^(?:how|what|why|write|explain|describe)\b|\b(?:phone|iphone|gun|child safety)\b",
+    ),
+    Rule(
+        KIND,
+        (
+            r"\b(?:assistant|model|ai|llm|bot|chatbot) (?:must|should|shall|needs to|has to|will)(?: now)? (?:disregard|ignore"
+            r"|forget|output|reveal|print|obey|comply)\b"
+        ),
+        "disregard|ignore|forget|output|reveal|print|obey|comply",
+        r"^(?:what|why|how|when|which|write|explain)\b",
+    ),
+    Rule(
+        KIND,
+        (
+            "不再是(?:一个)?(?:ai|人工智能|助手|语言模型|机器人)|(?:没有|不受|毫无)(?:任何)?(?:限制|约束|规定|规则"
+            "|拘束)(?:约束)?的?(?:黑客|ai|模型|助手|人工智能|机器人|你)|(?:旧|原|老|先前|以前)的?(?:规则|指令|设定|限制)(?:已"
+            r"|已经|全部|均)?(?:失效|作废|取消|无效|过期)|(?:忽视|忽略|无视|绕开|抛开|违反)[^。！？\n]{0,6}(?:安全|系统|平台|官方"
+            "|内容)(?:指引|指南|规范|规定|政策|准则|限制|要求|策略|提示)|(?:要求|命令|请|让|提示|指示)(?:ai|模型|助手|机器人"
+            r"|大模型)[^。！？\n]{0,6}(?:回答|回复|总结|输出|结尾|摘要)(?:中|里|时|内)[^。！？\n]{0,4}(?:加入|插入|包含|附上|推荐"
+            "|提及|加上)|(?:隐瞒|隐藏|保密)了?(?:什么|哪些)(?:指令|规则|提示|信息|设定)|不管(?:系统|开发者|平台"
+            r"|之前)[^。！？\n]{0,8}(?:说|要求|规定|指令)|(?:都|必须|只)(?:要|能|得)?(?:听我的|服从我)"
+            r"|提示[词语][^。！？\n]{0,8}(?:一字不[差漏]|原封不动|发给我|告诉我|贴出来)|(?:泄露|透露|公布"
+            r"|交代)[^。！？\n]{0,4}(?:系统|内部|隐藏|后台)"
+        ),
+        (
+            "不再是|限制|约束|规定|规则|拘束|失效|作废|取消|无效|过期|忽视|忽略|无视|绕开|抛开|违反|回答|回复|总结|输出|结尾"
+            "|摘要|隐瞒|隐藏|保密|不管|听我的|服从我|提示|泄露|透露|公布|交代"
+        ),
+        "^(?:如何|怎么|怎样|为什么|请?(?:写|设计|优化))|(?:订单|优惠|合同)",
+    ),
 )
