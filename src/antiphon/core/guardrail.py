@@ -21,8 +21,8 @@ class Guardrail(Protocol):
     """Looks for one sort of thing. One object is used for all calls; it keeps nothing of any of them."""
 
     reach: int | None
-    """Within a stream so many characters are held back, at most. Whether ``text[begin:end]`` is found depends on
-    ``text[begin - reach : end + reach]`` alone, and nothing that is found is longer than ``reach``. None: on the whole text."""
+    """Within a stream so many characters are held back. What is found that begins at ``b`` depends on
+    ``text[b - reach : b + reach]`` alone, and lies within that. None: it depends on the whole text."""
 
     def find(self, text: str) -> Sequence[Finding]:
         """All that is in a text, in order, none overlapping another. Never raises; takes time in proportion to the length."""

@@ -1,8 +1,8 @@
 """Guards a text that comes in pieces: what is passed on is never taken back.
 
-Let ``reach`` be the largest of all rules. Whether ``text[b:e]`` is found depends on ``text[b - reach : e + reach]``, and it is no
-longer than ``reach``: so once ``text[: b + 2 * reach]`` is there, nothing that comes can change whether something begins at ``b``.
-All before that place is passed on, but for the beginning of what goes on behind it. The same text is passed on however it was cut.
+Let ``reach`` be the largest of all rules. What begins at ``b`` depends on ``text[b - reach : b + reach]``: so once all of that is
+there, nothing that comes can change whether something begins at ``b``. All before that place is passed on, but for the beginning of
+what goes on behind it. The same text is passed on however it was cut.
 """
 
 from collections.abc import Sequence
@@ -48,10 +48,10 @@ class StreamGuard:
                 rule = next(rule for rule in self._rules if rule.guardrail.reach is None)
                 raise ContentBlocked(rule.name, "TOO_LONG_TO_JUDGE", "output")
             return ""
-        if held < 2 * self._reach + STEP:
+        if held < self._reach + STEP:
             return ""
         self._gather()
-        return self._restored(self._decide(len(self._text) - 2 * self._reach))
+        return self._restored(self._decide(len(self._text) - self._reach))
 
     def finish(self) -> str:
         """The text is over: what is left of it. Raises ContentBlocked."""

@@ -8,7 +8,7 @@ from antiphon.governance.guarding.rules import Mode, Rule
 
 
 class Pattern:
-    """Finds a bounded pattern. ``reach`` is its longest match and what it looks at around it."""
+    """Finds a bounded pattern. ``reach`` is its longest match and what it looks at behind it."""
 
     def __init__(self, pattern: str, kind: str, reach: int | None) -> None:
         self._pattern = re.compile(pattern)
@@ -19,8 +19,8 @@ class Pattern:
         return [Finding(match.start(), match.end(), self.kind) for match in self._pattern.finditer(text)]
 
 
-DIGITS = Pattern(r"(?<![0-9])[0-9]{3,5}(?![0-9])", "DIGITS", 5)
-MAIL = Pattern(r"(?<![a-z@])[a-z]{1,6}@[a-z]{1,6}(?![a-z@])", "MAIL", 13)
+DIGITS = Pattern(r"(?<![0-9])[0-9]{3,5}(?![0-9])", "DIGITS", 6)
+MAIL = Pattern(r"(?<![a-z@])[a-z]{1,6}@[a-z]{1,6}(?![a-z@])", "MAIL", 14)
 LONG = Pattern(r"(?s).{40,}", "LONG", None)
 
 
