@@ -44,6 +44,7 @@ def rules(rows: tuple[GuardrailSettings, ...]) -> Iterator[ScopedRule]:
             mode=cast("Mode", mode),
             input=plugin.input if row.input is None else row.input,
             output=plugin.output if row.output is None else row.output,
+            words_only=plugin.words_only,
             microseconds=plugin.microseconds,
             key=msgspec.json.encode((row.kind, row.options), order="deterministic").decode(),
         )

@@ -39,6 +39,8 @@ class GuardrailPlugin(Protocol):
     """Looks at what callers say where nothing else is said."""
     output: bool
     """The same for what models say."""
+    words_only: bool
+    """Of what models say it looks only at the words of the answer: neither at thoughts nor at the arguments of calls."""
     microseconds: float
     """What 1,000 characters take on an ordinary processor: where a text would take too long, it is looked at elsewhere."""
 

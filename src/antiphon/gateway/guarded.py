@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from antiphon.core.errors import AntiphonError, GuardrailsUnavailable, InternalError, UpstreamBroken
 from antiphon.core.types import Frame, Headers, Usage
-from antiphon.execution.wire.said import Channel, Speech, Spot
+from antiphon.execution.wire.said import Channel, Speech, Spot, is_words
 from antiphon.gateway.exchange import Exchange
 from antiphon.governance.guarding.masks import Masks
 from antiphon.governance.guarding.rules import Acts, Known, Rule, microseconds
@@ -54,6 +54,23 @@ class OutputRules(NamedTuple):
     """Looks at long texts; without one they are looked at here."""
 
 
+class _Guards:
+    """Guards the words of an answer, and whatever else a model says."""
+
+    def __init__(self, rules: tuple[Rule, ...], masks: Masks, acts: Acts) -> None:
+        self.words = OutputGuard(rules, masks, acts)
+        others = tuple(rule for rule in rules if not rule.words_only)
+        self.others = OutputGuard(others, masks, acts)
+
+    def of(self, spot: Spot) -> OutputGuard:
+        """What guards a text."""
+        return self.words if is_words(spot) else self.others
+
+    def know(self, known: Known) -> None:
+        """Go by what was found elsewhere."""
+        self.words.known = self.others.known = known
+
+
 class _Whole:
     """An answer in one piece."""
 
@@ -71,11 +88,11 @@ class _Whole:
             put(collector, spot)
         return [*collector.texts, *([self._text] if self._text is not None else [])]
 
-    def guarded(self, guard: Guard, *, forget: bool) -> bytes:
+    def guarded(self, guards: _Guards, *, forget: bool) -> bytes:
         """The answer as its caller may see it, without single tokens where these are to be forgotten. Raises ContentBlocked."""
         if self._text is not None:
-            return guard.text(self._text).encode("utf-8", "replace")
-        changed = [put(guard, spot) for spot in self._spots]
+            return guards.words.text(self._text).encode("utf-8", "replace")
+        changed = [put(guards.of(spot), spot) for spot in self._spots]
         forgot = forget and self._speech.forget_tokens(self._answer)
         return _encoded(self._answer) if forgot or any(changed) else self._body
 
@@ -104,8 +121,8 @@ class Guarded:
         self._masks = rules.masks
         self._acts = rules.acts
         self._finder = rules.finder
-        self._whole = OutputGuard(rules.rules, rules.masks, rules.acts)
-        self._again = OutputGuard(rules.rules, rules.masks, Acts()) if speech.repeats else self._whole
+        self._whole = _Guards(rules.rules, rules.masks, rules.acts)
+        self._again = _Guards(rules.rules, rules.masks, Acts()) if speech.repeats else self._whole
         """Looks at what was looked at before, piece by piece: it does not count."""
         self._changes = bool(rules.masks) or any(rule.mode != "observe" for rule in rules.rules)
         self._open: dict[Channel, _Open] = {}
@@ -203,7 +220,7 @@ class Guarded:
             try:
                 if known is None and microseconds(self._rules, texts) > ALONE:
                     raise GuardrailsUnavailable("the answer is long, and the process that looks at long texts does not answer")
-                self._whole.known = known or {}
+                self._whole.know(known or {})
                 self._end(whole.guarded(self._whole, forget=self._changes), usage)
             except AntiphonError as error:
                 self._stop(error)
@@ -245,7 +262,7 @@ class Guarded:
         said = False
         for spot in spots:
             if spot.channel is None:
-                changed = put(self._again, spot) or changed
+                changed = put(self._again.of(spot), spot) or changed
                 said = True
                 continue
             before = spot.holder[spot.key]
@@ -266,7 +283,8 @@ class Guarded:
         assert spot.channel is not None
         channel = self._open.get(spot.channel)
         if channel is None:
-            guard = StreamGuard(self._rules, self._masks, self._acts) if spot.form == "text" else None
+            rules = self._whole.of(spot).rules
+            guard = StreamGuard(rules, self._masks, self._acts) if spot.form == "text" else None
             channel = self._open[spot.channel] = _Open(guard, event)
         channel.event = event
         if channel.guard is not None:
@@ -280,7 +298,7 @@ class Guarded:
     def _finish(self, name: Channel) -> str:
         """End a channel: what is left of it."""
         channel = self._open.pop(name)
-        return channel.guard.finish() if channel.guard is not None else self._whole.json("".join(channel.arguments))
+        return channel.guard.finish() if channel.guard is not None else self._whole.others.json("".join(channel.arguments))
 
     def _rest(self, prefix: Channel, but: set[Channel] | frozenset[Channel] = frozenset()) -> Iterator[bytes]:
         """End the channels that begin with this; events with what is left of them."""

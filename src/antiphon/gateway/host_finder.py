@@ -24,18 +24,20 @@ class HostFinder:
 
     def find(self, rules: Sequence[Rule], texts: Sequence[str], then: Then) -> None:
         """Have texts looked at by rules; ``then`` is called once, maybe before this returns."""
+        keys = list(dict.fromkeys(rule.key for rule in rules))
         try:
-            body = encode_look_for(LookFor([rule.key for rule in rules], list(texts)))
+            body = encode_look_for(LookFor(keys, list(texts)))
         except UnicodeEncodeError:  # half a character
             then(None)
             return
-        self._pool.request("POST", PATH, _JSON, body, _Answer(texts, then))
+        self._pool.request("POST", PATH, _JSON, body, _Answer(keys, texts, then))
 
 
 class _Answer:
     """Receives what was found."""
 
-    def __init__(self, texts: Sequence[str], then: Then) -> None:
+    def __init__(self, keys: Sequence[str], texts: Sequence[str], then: Then) -> None:
+        self._keys = keys
         self._texts = texts
         self._then = then
         self._status = 0
@@ -52,7 +54,7 @@ class _Answer:
         if self._status == 200:
             try:
                 found = decode_found(b"".join(self._body)).found
-                known = dict(zip(self._texts, found, strict=True))
+                known = {text: dict(zip(self._keys, each, strict=True)) for text, each in zip(self._texts, found, strict=True)}
             except (msgspec.DecodeError, ValueError):
                 known = None
         self._then(known)

@@ -361,7 +361,7 @@ class FakeFinder:
 
     def find(self, rules: Sequence[Rule], texts: Sequence[str], then: Callable[[Known | None], None]) -> None:
         self.asked.append(list(texts))
-        known = None if self.down else {text: [list(rule.guardrail.find(text)) for rule in rules] for text in texts}
+        known = None if self.down else {text: {rule.key: list(rule.guardrail.find(text)) for rule in rules} for text in texts}
         if self.at_once:
             then(known)
         else:
@@ -369,7 +369,7 @@ class FakeFinder:
 
 
 def slow(guardrail: Pattern, microseconds: float = 1e6, mode: Mode = "mask") -> Rule:
-    return Rule(guardrail.kind.lower(), guardrail, mode, input=True, output=True, microseconds=microseconds)
+    return Rule(guardrail.kind.lower(), guardrail, mode, input=True, output=True, microseconds=microseconds, key=guardrail.kind)
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -425,3 +425,15 @@ def test_a_caller_that_leaves_while_its_answer_is_looked_at_is_forgotten() -> No
     finder.answers.pop()()
     assert [event.error for event in door.heard.events] == ["client_gone"]
     assert door.written == b""
+
+
+def test_a_rule_for_words_alone_looks_at_neither_thoughts_nor_arguments() -> None:
+    words = Rule("words", DIGITS, "block", input=False, output=True, words_only=True)
+    calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"n": "123"}'}}]
+    message = {"role": "assistant", "reasoning_content": "123", "content": "none", "tool_calls": calls}
+    door = GuardedDoor(FakeModel("p/m").script(Body({"choices": [{"index": 0, "message": message}]})), words)
+    door.ask(messages=user("hi"))
+    assert door.status == 200
+    door = GuardedDoor(FakeModel("p/m").chat("123"), words)
+    door.ask(messages=user("hi"))
+    assert door.status == 400

@@ -4,7 +4,7 @@ A channel is one text that a streamed answer brings piece by piece: the words of
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 Channel = tuple[int | str, ...]
 """Names a text of an answer: of what it is a part first, so that what ends a part ends the channels that begin with it."""
@@ -48,6 +48,20 @@ class Speech(Protocol):
 
     def forget_tokens(self, answer: dict[str, Any]) -> bool:
         """Leave out the single tokens (``logprobs``) of an answer or event, which tell its text too; whether there were any."""
+
+
+_NO_WORDS: Final = frozenset(("thinking", "reasoning", "reasoning_content", "input", "output", "code", "cited_text"))
+"""Fields whose texts are thoughts, or what calls are given and give."""
+_NO_ANSWER: Final = ("response.reasoning", "response.custom_tool", "response.code", "reasoning", "summary")
+"""How types begin whose texts are such."""
+
+
+def is_words(spot: Spot) -> bool:
+    """Whether a text is part of the answer's words, and not of thoughts or of a call."""
+    if spot.form != "text" or spot.key in _NO_WORDS:
+        return False
+    kind = spot.holder.get("type") if isinstance(spot.holder, dict) else ""
+    return not str(kind).startswith(_NO_ANSWER)
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

@@ -23,6 +23,8 @@ class Rule(msgspec.Struct, frozen=True):
     output: bool
     microseconds: float = 0.0
     """What 1,000 characters take."""
+    words_only: bool = False
+    """Of what models say it looks only at the words of the answer: neither at thoughts nor at the arguments of calls."""
     key: str = ""
     """Names the guardrail with its options: where two processes have the same key, they find the same."""
 
@@ -65,15 +67,17 @@ class Acts:
 
 
 Found = tuple[Rule, Finding]
-Known = Mapping[str, Sequence[Sequence[Finding]]]
-"""What was found in texts elsewhere: by text, of each rule in their order."""
+Known = Mapping[str, Mapping[str, Sequence[Finding]]]
+"""What was found in texts elsewhere: by text, and by the key of the rule."""
 
 
 def look(rules: Sequence[Rule], text: str, known: Known = MappingProxyType({})) -> list[Found]:
-    """What all rules find in a text, in order; of the same place, what an earlier rule finds comes first."""
+    """What all rules find in a text, in order; of the same place, what an earlier rule finds comes first. Nothing says nothing."""
+    if not text:
+        return []
     elsewhere = known.get(text)
     if elsewhere is not None:
-        found = [(rule, finding) for rule, findings in zip(rules, elsewhere, strict=True) for finding in findings]
+        found = [(rule, finding) for rule in rules for finding in elsewhere[rule.key]]
     else:
         found = [(rule, finding) for rule in rules for finding in rule.guardrail.find(text)]
     found.sort(key=lambda each: each[1].begin)

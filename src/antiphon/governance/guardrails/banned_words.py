@@ -93,6 +93,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = True
+    words_only = False
     microseconds = 20.0
 
     def make(self, options: Options) -> Guardrail:

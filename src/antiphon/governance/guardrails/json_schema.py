@@ -73,6 +73,7 @@ class _Plugin:
     mode = "block"
     input = False
     output = True
+    words_only = True
     microseconds = 10.0
 
     def make(self, options: Options) -> Guardrail:

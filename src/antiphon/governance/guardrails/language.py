@@ -138,6 +138,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
+    words_only = True
     microseconds = 90.0
 
     def make(self, options: Options) -> Guardrail:

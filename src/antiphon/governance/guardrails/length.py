@@ -36,6 +36,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
+    words_only = True
     microseconds = 1.0
 
     def make(self, options: Options) -> Guardrail:

@@ -83,6 +83,7 @@ class _Plugin:
     mode = "mask"
     input = True
     output = True
+    words_only = False
     microseconds = 200.0
 
     def make(self, options: Options) -> Guardrail:

@@ -156,6 +156,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
+    words_only = False
     microseconds = 250.0
 
     def make(self, options: Options) -> Guardrail:

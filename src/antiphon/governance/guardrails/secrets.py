@@ -239,6 +239,7 @@ class _Plugin:
     mode = "mask"
     input = True
     output = True
+    words_only = False
     microseconds = 70.0
 
     def make(self, options: Options) -> Guardrail:

@@ -75,6 +75,7 @@ class _Plugin:
     mode = "block"
     input = True
     output = False
+    words_only = False
     microseconds = 120.0
 
     def make(self, options: Options) -> Guardrail:
