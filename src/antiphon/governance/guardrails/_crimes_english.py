@@ -75,12 +75,12 @@ RULES: Final = (
     asked(
         "VIOLENCE",
         (
-            rf"\bmak(?:e|ing) {PERSON}(?: \w+)? (?:sick|ill|fall|suffer|bleed|disappear|vanish|unconscious|infertile|miscarry"
-            r"|go missing|pass out|addicted|blind)\b|\bcontaminat\w+ (?:his|her|their|someone's|the|a|my \w+'s) (?:food|water"
-            r"|drink|coffee|lunch|supply|well|reservoir|water supply)\b|\b(?:look|seem|appear) like an? (?:accident|suicide"
-            r"|overdose)\b|\bhuman traffick\w+\b[^.!?\n]{0,40}\b(?:victims|start|begin|run|operate|recruit|join|business"
-            r"|ring)\b|\b(?:recruit|radicali[sz]|indoctrinat)\w*\b[^.!?\n]{0,40}\b(?:terroris\w+|extremis\w+|isis|al[- ]qaeda"
-            r"|jihad\w*|militia|nazi\w*|cult|gang|child soldiers?)\b"
+            rf"\bmak(?:e|ing) {PERSON}(?: \w+)? (?:sick|ill|fall(?! in love| asleep| for)|suffer|bleed|disappear|vanish"
+            r"|unconscious|infertile|miscarry|go missing|pass out|addicted|blind)\b|\bcontaminat\w+ (?:his|her|their|someone's"
+            r"|the|a|my \w+'s) (?:food|water|drink|coffee|lunch|supply|well|reservoir|water supply)\b|\b(?:look|seem"
+            r"|appear) like an? (?:accident|suicide|overdose)\b|\bhuman traffick\w+\b[^.!?\n]{0,40}\b(?:victims|start|begin|run"
+            r"|operate|recruit|join|business|ring)\b|\b(?:recruit|radicali[sz]|indoctrinat)\w*\b[^.!?\n]{0,40}\b(?:terroris\w+"
+            r"|extremis\w+|isis|al[- ]qaeda|jihad\w*|militia|nazi\w*|cult|gang|child soldiers?)\b"
         ),
         (
             "sick|ill|fall|suffer|bleed|disappear|vanish|unconscious|infertile|miscarr|go missing|pass out|addicted|blind"
