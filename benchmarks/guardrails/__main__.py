@@ -68,7 +68,11 @@ def personal(folder: Path | None) -> tuple[list[Spans], list[Spans]]:
 def prompts(folder: Path | None, seed: int) -> list[tuple[Stopped, float, bool]]:
     """What is stopped, the bound, and whether it is one from below."""
     guardrails = blocking()
-    rows = [(stopped("own injections", guardrails, data.injections(), True), CAUGHT, True)]
+    rows = [
+        (stopped("own injections", guardrails, data.own("injections"), True), CAUGHT, True),
+        (stopped("own requests for harm", guardrails, data.own("harms"), True), CAUGHT, True),
+        (stopped("own harmless requests", guardrails, data.own("harmless"), False), ALARMS, False),
+    ]
     if folder is not None and not data.missing(folder, data.XSTEST):
         every = data.xstest(folder)
         for half, name in enumerate(("even", "odd")):
