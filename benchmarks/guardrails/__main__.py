@@ -85,9 +85,13 @@ def prompts(folder: Path | None, seed: int) -> list[tuple[Stopped, float, bool]]
 
 
 def times(folder: Path | None, seed: int, repeats: int) -> dict[str, float]:
-    """Microseconds for 1,000 characters of ordinary prompts, or of our own sentences where those are not there."""
+    """Microseconds for 1,000 characters of ordinary prompts, or of our own harmless sentences where those are not there."""
     there = folder is not None and not any(data.missing(folder, name) for name in data.ORDINARY)
-    texts = data.ordinary(folder, seed) if there and folder is not None else [sentence.text for sentence in sentences()]
+    texts = (
+        data.ordinary(folder, seed)
+        if there and folder is not None
+        else ["\n".join((*data.own("harmless"), *(each.text for each in sentences() if not each.spans)))]
+    )
     made = {name: PLUGINS.load(name) for name in PLUGINS.names()}
     return {name: microseconds(plugin.make(plugin.options(**USED.get(name, {}))), texts, repeats) for name, plugin in made.items()}
 
