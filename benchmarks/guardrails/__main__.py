@@ -85,13 +85,10 @@ def prompts(folder: Path | None, seed: int) -> list[tuple[Stopped, float, bool]]
 
 
 def times(folder: Path | None, seed: int, repeats: int) -> dict[str, float]:
-    """Microseconds for 1,000 characters of ordinary prompts, or of our own harmless sentences where those are not there."""
-    there = folder is not None and not any(data.missing(folder, name) for name in data.ORDINARY)
-    texts = (
-        data.ordinary(folder, seed)
-        if there and folder is not None
-        else ["\n".join((*data.own("harmless"), *(each.text for each in sentences() if not each.spans)))]
-    )
+    """Microseconds for 1,000 characters of ordinary prompts: our own are full of what guardrails stop for. Empty without them."""
+    if folder is None or any(data.missing(folder, name) for name in data.ORDINARY):
+        return {}
+    texts = data.ordinary(folder, seed)
     made = {name: PLUGINS.load(name) for name in PLUGINS.names()}
     return {name: microseconds(plugin.make(plugin.options(**USED.get(name, {}))), texts, repeats) for name, plugin in made.items()}
 
@@ -121,7 +118,8 @@ def main(arguments: list[str]) -> int:
             print(f"skipped: {reason}")
     kept = _print([*_table("personal data, own Chinese", chinese, CHINESE), *_table("personal data, Presidio", english, ENGLISH)])
     kept &= _print(list(_stops(stops, options.misses)))
-    kept &= _print(list(_times(taken)))
+    if taken:
+        kept &= _print(list(_times(taken)))
     return 0 if kept else 1
 
 
