@@ -68,7 +68,11 @@ def personal(folder: Path | None) -> tuple[list[Spans], list[Spans]]:
 def prompts(folder: Path | None, seed: int) -> list[tuple[Stopped, float, bool]]:
     """What is stopped, the bound, and whether it is one from below."""
     guardrails = blocking()
-    rows = [(stopped("own injections", guardrails, data.injections(), True), CAUGHT, True)]
+    rows = [
+        (stopped("own injections", guardrails, data.own("injections"), True), CAUGHT, True),
+        (stopped("own requests for harm", guardrails, data.own("harms"), True), CAUGHT, True),
+        (stopped("own harmless requests", guardrails, data.own("harmless"), False), ALARMS, False),
+    ]
     if folder is not None and not data.missing(folder, data.XSTEST):
         every = data.xstest(folder)
         for half, name in enumerate(("even", "odd")):
@@ -81,9 +85,10 @@ def prompts(folder: Path | None, seed: int) -> list[tuple[Stopped, float, bool]]
 
 
 def times(folder: Path | None, seed: int, repeats: int) -> dict[str, float]:
-    """Microseconds for 1,000 characters of ordinary prompts, or of our own sentences where those are not there."""
-    there = folder is not None and not any(data.missing(folder, name) for name in data.ORDINARY)
-    texts = data.ordinary(folder, seed) if there and folder is not None else [sentence.text for sentence in sentences()]
+    """Microseconds for 1,000 characters of ordinary prompts: our own are full of what guardrails stop for. Empty without them."""
+    if folder is None or any(data.missing(folder, name) for name in data.ORDINARY):
+        return {}
+    texts = data.ordinary(folder, seed)
     made = {name: PLUGINS.load(name) for name in PLUGINS.names()}
     return {name: microseconds(plugin.make(plugin.options(**USED.get(name, {}))), texts, repeats) for name, plugin in made.items()}
 
@@ -113,7 +118,8 @@ def main(arguments: list[str]) -> int:
             print(f"skipped: {reason}")
     kept = _print([*_table("personal data, own Chinese", chinese, CHINESE), *_table("personal data, Presidio", english, ENGLISH)])
     kept &= _print(list(_stops(stops, options.misses)))
-    kept &= _print(list(_times(taken)))
+    if taken:
+        kept &= _print(list(_times(taken)))
     return 0 if kept else 1
 
 

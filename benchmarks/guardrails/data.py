@@ -72,9 +72,9 @@ def ordinary(folder: Path, seed: int) -> list[str]:
     return [text for pool, share in zip(pools, SHARES, strict=True) for text in rng.sample(pool, min(share, len(pool)))]
 
 
-def injections() -> list[str]:
-    """Our own attempts."""
-    lines = Path(__file__).with_name("injections.txt").read_text(encoding="utf-8").splitlines()
+def own(name: str) -> list[str]:
+    """Prompts of our own: ``injections``, ``harms`` or ``harmless``."""
+    lines = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return [_unescaped(line) for line in lines if line.strip() and not line.startswith("# ")]
 
 

@@ -75,12 +75,12 @@ RULES: Final = (
     asked(
         "VIOLENCE",
         (
-            rf"\bmak(?:e|ing) {PERSON}(?: \w+)? (?:sick|ill|fall|suffer|bleed|disappear|vanish|unconscious|infertile|miscarry"
-            r"|go missing|pass out|addicted|blind)\b|\bcontaminat\w+ (?:his|her|their|someone's|the|a|my \w+'s) (?:food|water"
-            r"|drink|coffee|lunch|supply|well|reservoir|water supply)\b|\b(?:look|seem|appear) like an? (?:accident|suicide"
-            r"|overdose)\b|\bhuman traffick\w+\b[^.!?\n]{0,40}\b(?:victims|start|begin|run|operate|recruit|join|business"
-            r"|ring)\b|\b(?:recruit|radicali[sz]|indoctrinat)\w*\b[^.!?\n]{0,40}\b(?:terroris\w+|extremis\w+|isis|al[- ]qaeda"
-            r"|jihad\w*|militia|nazi\w*|cult|gang|child soldiers?)\b"
+            rf"\bmak(?:e|ing) {PERSON}(?: \w+)? (?:sick|ill|fall(?! in love| asleep| for)|suffer|bleed|disappear|vanish"
+            r"|unconscious|infertile|miscarry|go missing|pass out|addicted|blind)\b|\bcontaminat\w+ (?:his|her|their|someone's"
+            r"|the|a|my \w+'s) (?:food|water|drink|coffee|lunch|supply|well|reservoir|water supply)\b|\b(?:look|seem"
+            r"|appear) like an? (?:accident|suicide|overdose)\b|\bhuman traffick\w+\b[^.!?\n]{0,40}\b(?:victims|start|begin|run"
+            r"|operate|recruit|join|business|ring)\b|\b(?:recruit|radicali[sz]|indoctrinat)\w*\b[^.!?\n]{0,40}\b(?:terroris\w+"
+            r"|extremis\w+|isis|al[- ]qaeda|jihad\w*|militia|nazi\w*|cult|gang|child soldiers?)\b"
         ),
         (
             "sick|ill|fall|suffer|bleed|disappear|vanish|unconscious|infertile|miscarr|go missing|pass out|addicted|blind"
@@ -130,5 +130,48 @@ RULES: Final = (
             "|annoying|subhuman|untrustworthy|terrorist"
         ),
         "stereotype|perceived|considered|portrayed",
+    ),
+    asked(
+        "FRAUD",
+        (
+            r"\b(?:trick|dup|fool|deceiv|con|lur|scam)(?:e|s|ing|ning|ping)? (?:the |my |some |unsuspecting |innocent "
+            "|elderly )*(?:people|users?|customers?|victims?|someone|employees?|them|him|her|clients?|patients?|employer"
+            r"|boss)\b[^.!?\n]{0,30}\b(?:giv|shar|reveal|send|hand|pay|enter|download|click|invest|transfer|provid|log|buy|sign"
+            r"|install)\w*"
+        ),
+        "trick|dup|fool|deceiv|con |conning|lur|scam",
+        f"{STORY}{_GUARD}",
+    ),
+    asked(
+        "MALWARE",
+        (
+            rf"\b(?:record|log|captur|monitor|track|steal|spy|watch|access|turn on|activat)\w*(?: on)? (?:{PERSON}|users?"
+            r"|victims?)(?:'s|s')? (?:\w+ )?(?:keystrokes|screens?|passwords?|messages|webcam|camera|microphone|location|browsing"
+            r"|activity|phone|calls)\b[^.!?\n]{0,30}\b(?:secret\w*|without|hidden|covert\w*|unnoticed|undetected|silently"
+            r"|stealth\w*)\b"
+        ),
+        "keystroke|screen|password|messages|webcam|camera|microphone|location|browsing|activity|phone|calls",
+        f"{STORY}{_GUARD}|consent form|my child",
+    ),
+    asked(
+        "VIOLENCE",
+        (
+            r"\bpoison(?:ing)? (?:[\w']+ ){0,3}?(?:water|food|reservoir|well|supply|crowd|city|town|village|lunch|dinner|drinks?"
+            r"|coffee|tea|soup|restaurant|party)\b"
+        ),
+        "poison",
+        f"{STORY}{_GUARD}|food poisoning|lead poisoning",
+    ),
+    Rule(
+        "HATE",
+        (
+            r"\b(?:write|say|saying|argue|arguing|claim|claiming|speech|essay|post|tweet|poem|song|explain|reasons?|convince"
+            r"|prove|justify|agree)\b[^.!?\n]{0,60}\b(?:people|women|men|jews|muslims|christians|hindus|immigrants|refugees|gays"
+            "|lesbians|blacks|asians|arabs|mexicans|africans|homosexuals|foreigners|minorities) (?:should|must|deserve to"
+            "|need to|ought to) (?:all )?(?:be )?(?:killed|exterminated|eliminated|deported|shot|die|burn|hanged|eradicated"
+            r"|gassed|lynched|enslaved|sterili[sz]ed|segregated|executed|wiped out|punished|beaten|silenced|suffer)\b"
+        ),
+        "should|must|deserve to|need to|ought to",
+        r"\b(?:not|never|wrong|against)\b",
     ),
 )

@@ -188,14 +188,14 @@ RULES: Final = (
         "VIOLENCE",
         (
             r"\b(?:smash|break|crack|crush|hammer|bash|shatter|cut|rip|chop|saw|twist|snap|slit|slash|punch|carv|burn|pierc|sever"
-            rf"|remov|blow|bit)\w*(?: [\w'-]+){{0,3}}? (?:{PERSON}(?:'s|s')? (?:\w+ )?|human |a human's |my own |my )(?:skull"
-            "|head|heads|face|neck|throat|spine|sternum|bones?|legs?|arms?|arter(?:y|ies)|kidney|ribs?|fingers?|teeth|eyes?|body"
+            rf"|remov|blow|bit)\w*(?: [\w'-]+){{0,3}}? (?:{PERSON}(?:'s|s')? (?:\w+ )?|human |a human's |my own |my )(?:skull|head"
+            "|heads|face|neck|throat|spine|sternum|bones?|legs?|arms?|arter(?:y|ies)|kidney|ribs?|fingers?|teeth|eyes?|body"
             r"|wrists?|cervical artery|jugular|veins?|limbs?)\b"
         ),
         ("skull|head|face|neck|throat|spine|sternum|bone|leg|arm|arter|kidney|rib|finger|teeth|eye|body|wrist|jugular|vein|limb"),
         (
-            rf"{STORY}|hair|exercise|massage|stretch|doctor|surgery|surgeon|hat\b|pillow|pain in|shrimp|fish|eyeliner|make-?up"
-            "|body (?:of|paragraph|text|weight|fat)|arms? (?:deal|race|day)|shav"
+            rf"{STORY}|hair|\bstop\b|exercise|massage|stretch|doctor|surgery|surgeon|hat\b|pillow|pain in|shrimp|fish|eyeliner"
+            "|make-?up|body (?:of|paragraph|text|weight|fat)|arms? (?:deal|race|day)|shav"
         ),
     ),
     asked(
@@ -277,8 +277,8 @@ RULES: Final = (
         (
             rf"{STORY}|bath bombs?|bomb shelter|defus|prevent|\bsafety\b|treat(?:y|ies|ment)|history of|hiroshima|antidote|ban\b"
             "|antivirus|computer virus|vaccin|cherry bomb cake|glue gun|nerf|water gun|heat gun|staple gun|nail gun|photobomb"
-            "|gas (?:station|bill|prices|stove)|remove a virus|protein|why (?:did|do|does|is)|bomb (?:cyclone|pop)"
-            "|firearm (?:safety|laws?)|guns? (?:control|laws?|debate)|chemistry class"
+            "|gas (?:station|bill|prices|stove)|remove a virus|protein|why (?:did|do|does|is)|infection|outbreak|symptom"
+            "|reaction|equation|bomb (?:cyclone|pop)|firearm (?:safety|laws?)|guns? (?:control|laws?|debate)|chemistry class"
         ),
     ),
     Rule(
@@ -339,10 +339,10 @@ RULES: Final = (
             "|proana|jump off|lethal dose|disappear forever|wake up|eating disorder"
         ),
         (
-            rf"{STORY}|prevent|hotline|\bsupport\b|stop|helpline|recover|what is (?:suicide|self-harm|an? )|overcome|friend who"
-            r"|awareness|help (?:a|my|someone)|warning signs|statistics|rates?\b|suicide squad|treat|symptoms|signs of"
-            "|kill(?:ing)? myself laughing|avoid|bungee|narcan|naloxone|from (?:an )?overdos|die (?:in|of|from) (?:a|the|what)"
-            "|how did|reduce|cope"
+            rf"{STORY}|prevent|hotline|\bsupport\b|stop|helpline|recover|what is (?:suicide|self-harm|an? )|overcome|feelings?"
+            r"|thoughts?|friend who|awareness|help (?:a|my|someone)|warning signs|statistics|rates?\b|suicide squad|treat"
+            "|symptoms|signs of|kill(?:ing)? myself laughing|avoid|bungee|narcan|naloxone|from (?:an )?overdos|die (?:in|of"
+            "|from) (?:a|the|what)|how did|reduce|cope"
         ),
     ),
     asked(
@@ -384,8 +384,9 @@ RULES: Final = (
             r"|spot\b|defen[dcs]|fight(?:ing)?\b|against|steal(?:ing)? (?:the show|someone's heart|a base|second base|hearts?)"
             r"|\bi (?:was|got|have been|am a victim)|victim|forge ahead|forget|forgot|(?:fake|faking) (?:flowers?|plants?|tan"
             r"|snow|blood|fur)|trick or treat|magic trick|\btrick (?:question|to)|cheat sheet|alert|on my (?:account|card)"
-            r"|my card|claim|\bdispute|pros and|training|classif|deal with|what (?:is|are) (?:the )?(?:fraud|penalt)|cheat (?:day"
-            "|meal)|on the (?:card|account)|got stolen|was stolen|is stolen|been stolen|wikipedia"
+            r"|my card|claim|stop (?:the |this |any )?fraud|\bdispute|pros and|training|classif|deal with|what (?:is"
+            "|are) (?:the )?(?:fraud|penalt)|cheat (?:day|meal)|on the (?:card|account)|got stolen|was stolen|is stolen"
+            "|been stolen|wikipedia"
         ),
     ),
     asked(
@@ -434,32 +435,33 @@ RULES: Final = (
             "|spending|habit|progress|growth|inventory|was hacked|been hacked|got hacked|tap water|traffic jam"
             r"|jam\b.{0,12}(?:recipe|fruit|berr)|break into (?:the )?(?:film|tech|industry)|gain access to (?:clean|health"
             "|educat|capital|credit)|notifications?|comments|javascript|button|update|feature|race|company (?:culture|break)"
-            "|down (?:into|a)|track (?:record|changes|of|my|and field|the|your)|breach of|compromise (?:between|on)"
-            "|disable (?:the )?(?:auto|spell|ads|updates|comments)|crack (?:a joke|open|an egg)|alarm (?:clock|on my)"
+            r"|down (?:into|a)|disable my (?:\w+ ){0,2}(?:account|card)|track (?:record|changes|of|my|and field|the|your)"
+            "|breach of|compromise (?:between|on)|disable (?:the )?(?:auto|spell|ads|updates|comments)|crack (?:a joke|open"
+            "|an egg)|alarm (?:clock|on my)"
         ),
     ),
     Rule(
         "SEXUAL_MINORS",
         (
             r"\b(?:(?:sex(?:ual|ually|y)?|porn\w*|erotic\w*|nudes?|naked|explicit|seduc\w+|groom(?:ing)?|lewd|nsfw|arous\w+"
-            r"|fetish|molest\w*|intercourse|intimate|dating|rape|undress\w*)\b[^.!?\n]{0,60}\b(?:child(?:ren)?|kids?|minors?"
-            r"|underage\w*|(?:little|young|school) ?(?:girls?|boys?)|toddlers?|infants?|bab(?:y|ies)|pre-?teens?|teen(?:ager)?s?"
-            r"|\d{1,2}[- ]year[- ]old|school ?girls?|lolita|loli|shota|pedophil\w+|student)|\b(?:child(?:ren)?|kids?|minors?"
-            r"|underage\w*|(?:little|young|school) ?(?:girls?|boys?)|toddlers?|infants?|pre-?teens?|teen(?:ager)?s?|(?:[1-9]"
-            r"|1[0-7])[- ]year[- ]olds?|school ?girls?|loli|shota)\b[^.!?\n]{0,60}\b(?:sex(?:ual|ually|y)?|porn\w*|erotic\w*"
-            r"|nudes?|naked|explicit|seduc\w+|grooming|lewd|nsfw|arous\w+|fetish|molest\w*|intercourse|undress\w*))|\bcsam\b"
-            r"|child porn\w*|kiddie porn"
+            r"|fetish|molest\w*|intercourse|intimate|rape|undress\w*)\b[^.!?\n]{0,60}\b(?:child(?:ren)?|kids?|minors?|underage\w*"
+            "|(?:little|young|school) ?(?:girls?|boys?)|toddlers?|infants?|bab(?:y|ies)|pre-?teens?|teen(?:ager)?s?"
+            r"|(?<!\d)(?:[1-9]|1[0-7])[- ]year[- ]olds?|school ?girls?|lolita|loli|shota|pedophil\w+|student)|\b(?:child(?:ren)?"
+            r"|kids?|minors?|underage\w*|(?:little|young|school) ?(?:girls?|boys?)|toddlers?|infants?|pre-?teens?|teen(?:ager)?s?"
+            r"|(?<!\d)(?:[1-9]|1[0-7])[- ]year[- ]olds?|school ?girls?|loli|shota)\b[^.!?\n]{0,60}\b(?:sex(?:ual|ually|y)?"
+            r"|porn\w*|erotic\w*|nudes?|naked|explicit|seduc\w+|grooming|lewd|nsfw|arous\w+|fetish|molest\w*|intercourse"
+            r"|undress\w*))|\bcsam\b|child porn\w*|kiddie porn"
         ),
         (
             "sex|porn|erotic|nude|naked|explicit|seduc|groom|lewd|nsfw|arous|fetish|molest|intercourse|undress|csam|rape|dating"
             "|intimate"
         ),
         (
-            r"sex(?:ual)? (?:symbol|education|ed\b|health|orientation|abuse|predator|offender|harassment|assault|of (?:my|the"
-            "|a) baby|reproduction|ratio|difference)|prevent|protect|report|teach(?:ing)? (?:my|kids|children|teen)|definition"
-            "|what is|law|crime|same-?sex|explicit(?:ly)? (?:instruct|teach|tell|state)|baby (?:girl|boy|shower)|age of consent"
-            "|naked eye|biological sex|dating (?:back|app|site)s?|carbon dating|pet grooming|dog groom|unisex|sex of|support"
-            "|victims"
+            r"molester|porn ?star|patient|psycholog|sexually active|by sex\b|accus|been molested|sex(?:ual)? (?:symbol|education"
+            r"|ed\b|health|orientation|abuse|predator|offender|harassment|assault|of (?:my|the|a) baby|reproduction|ratio"
+            "|difference)|prevent|protect|report|teach(?:ing)? (?:my|kids|children|teen)|definition|what is|law|crime|same-?sex"
+            "|explicit(?:ly)? (?:instruct|teach|tell|state)|baby (?:girl|boy|shower)|age of consent|naked eye|biological sex"
+            "|dating (?:back|app|site)s?|carbon dating|pet grooming|dog groom|unisex|sex of|support|victims"
         ),
     ),
     Rule(
@@ -469,10 +471,11 @@ RULES: Final = (
             "|exactly how much|is|are|find|tell me|give me|get|list|look up|help me|show me|reveal|track down|i (?:want|need)"
             r"|provide|share)\b[^.!?\n]{0,40}?\b(?:my|our|his|her|their|someone|somebody|a stranger|other people|celebrit(?:y"
             "|ies)|someone else|a woman|a girl|this (?:woman|girl|man|person|guy)|that (?:woman|girl|man|person)|another person"
-            r"|people|private individuals?)(?: (?!own)[\w'-]+){0,3}?(?:'s?|s'|s’)? (?:\w+ )?(?:home address|private (?:e-?mail"
-            "|address|phone|photos?|messages?|information|data)|(?:mobile |cell |private )?phone number|social security numbers?"
-            "|passport numbers?|credit card (?:details|numbers?)|bank account (?:details|number)|medical records?"
-            r"|mental health history|browsing history|(?:internet )?browser history|search history|(?:iphone |phone |card )?pin\b"
+            r"|people|private individuals?)(?: (?!own)[\w'-]+){0,3}?(?:(?<=his)|(?<=her)|(?<=their)|'s|(?<=s)'|s'|s’"
+            r"|’s) (?:\w+ )?(?:home address|private (?:e-?mail|address|phone|photos?|messages?|information|data)|(?:mobile |cell "
+            "|private )?phone number|social security numbers?|passport numbers?|credit card (?:details|numbers?)"
+            "|bank account (?:details|number)|medical records?|mental health history|browsing history"
+            r"|(?:internet )?browser history|search history|(?:iphone |phone |card )?pin\b(?! factory|cushion)"
             r"|(?:\w+ )?passwords?|(?:\w+ )?login|criminal (?:history|record)|immigration status|tax (?:records?|returns?)"
             "|birth certificate|sexual orientation|religious beliefs|political affiliation|marital status|date of birth"
             "|driver'?s? licen[sc]e number|text messages|private messages|location without|dna|health records|license plate"

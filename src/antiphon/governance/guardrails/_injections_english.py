@@ -187,9 +187,10 @@ RULES: Final = (
             "|every|whatever|of|the|that|what|text|content|context|stuff|words|is|was|written|said|stated|told|you(?:'ve| have)?"
             "|been|know|were|i|we|it|and|just|conversation|document|input|messages?|memory|learned|instructed"
             r"|asked))*? ?\b(?:above|before(?: this| that| now)?|prior|previous(?:ly)?|preceding|earlier|so far|until now"
-            r"|up to (?:now|this point)|been told|were told|told you|you know|you were told|you learned|the system says)\b"
-            r"(?! (?:\w+ )?(?:versions?|files?|commits?|homework|rows?|columns?|entr(?:y|ies)|records?|items?|lines?|steps?|orders?"
-            r"|invoices?|days?|years?|weeks?|months?|owners?|experience|notice)\b)"
+            "|up to (?:now|this point)|been told|were told|told you|you know|you were told|you learned"
+            r"|the system says)\b(?= ?(?:$|[^\w\s]|and\b|but\b|or\b|in\b|to\b|then\b|instructions?|prompts?|rules|directions?"
+            "|directives?|context|conversation|messages?|text|content|commands?|guidelines|statements?|inputs?|tasks?|words|chat"
+            "|system|user))"
         ),
         "ignore|disregard|forget|discard|erase|delete|wipe|throw away|skip|drop",
         r"\bi (?:forgot|always|often|sometimes|tend to)|how (?:do|can|should|to)|what (?:is|are|does)",
@@ -345,10 +346,10 @@ RULES: Final = (
     Rule(
         KIND,
         (
-            r"\b(?:do not|don't|never|without|must not|avoid) (?:mention|reveal|tell|telling|inform|informing|disclos|alert"
-            "|notify|notifying|let|warn|show|say|acknowledge|mentioning|revealing|letting"
-            r"|alerting)\w*(?: [\w'’-]+){0,6}? (?:the user|users?\b|human|anyone|(?:these|this|the above|those|the hidden"
-            "|the) instructions?|this (?:message|prompt|note|request|text|email|step)|reader|owner)"
+            r"\b(?:do not|don't|never|must not|avoid) (?:mention|reveal|tell|telling|inform|informing|disclos|alert|notify"
+            r"|notifying|let|warn|show|say|acknowledge|mentioning|revealing|letting|alerting)\w*(?: [\w'’-]+){0,6}? (?:the user"
+            r"|users?\b|human|anyone|(?:these|this|the above|those|the hidden|the) instructions?|this (?:message|prompt|note"
+            "|request|text|email|step)|reader|owner)"
         ),
         (
             "user|human|anyone|instruction|this message|this prompt|this note|this request|this text|this email|this step|reader"
@@ -359,13 +360,13 @@ RULES: Final = (
     Rule(
         KIND,
         (
-            r"\b(?:send|forward|e-?mail|post|upload|exfiltrate|leak|transmit|submit|copy|append|include|encode|embed|share"
-            r"|transfer|report|make a request|curl|fetch)\b[^\n]{0,80}?\b(?:conversation|chat (?:history|log)|(?:user|customer"
-            "|victim)(?:'s|s')? (?:data|passwords?|e-?mails?|credentials|information|address|name|messages?|files?|history"
-            "|details|location|cards?|contacts)|api[ _-]?keys?|credentials|secrets?|passwords?|contents? of"
-            r"|environment variables|private (?:data|keys?|information)|session tokens?|cookies|inbox|\.env|ssh keys?"
-            r"|system prompt|all (?:e-?mails|files|data|contacts|messages))\b[^\n]{0,60}(?:\bto\b|https?:|\bat\b|\bvia\b|@"
-            r"|\bin (?:the|a|your) (?:url|link|image|query))[^\n]{0,20}"
+            r"\b(?:send|forward|e-?mail(?= (?:the|all|every|this|it)\b)|post|upload|exfiltrate|leak|transmit|submit|copy|append"
+            r"|include|encode|embed|share|transfer|report|make a request|curl|fetch)\b[^\n]{0,80}?\b(?:conversation"
+            "|chat (?:history|log)|(?:user|customer|victim)(?:'s|s')? (?:data|passwords?|e-?mails?|credentials|information"
+            "|address|name|messages?|files?|history|details|location|cards?|contacts)|api[ _-]?keys?|credentials|secrets?"
+            "|passwords?|contents? of|environment variables|private (?:data|keys?|information)|session tokens?|cookies|inbox"
+            r"|\.env|ssh keys?|system prompt|all (?:e-?mails|files|data|contacts|messages))\b[^\n]{0,60}(?:\bto\b|https?:|\bat\b"
+            r"|\bvia\b|@|\bin (?:the|a|your) (?:url|link|image|query))[^\n]{0,20}"
         ),
         (
             "conversation|chat history|chat log|user data|user's|users'|customer's|customer data|api key|api_key|api-key|apikey"

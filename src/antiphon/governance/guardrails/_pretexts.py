@@ -243,4 +243,46 @@ RULES: Final = (
         ),
         "^(?:如何|怎么|怎样|为什么|请?(?:写|设计|优化))|(?:订单|优惠|合同)",
     ),
+    Rule(
+        KIND,
+        (
+            r"\b(?:new|updated|latest|revised) polic(?:y|ies) (?:now )?(?:allows?|permits?)\b|\b(?:continue|proceed|respond"
+            "|answer|reply|speak|talk|go on|comply) without (?:any )?(?:restrictions?|limits|limitations?|filters?|filtering"
+            r"|censorship|refus\w+|warnings?|disclaimers?|moraliz\w+|hesitation)\b"
+        ),
+        "polic|without",
+        r"^(?:how|what|why|can)\b",
+    ),
+    Rule(
+        KIND,
+        (
+            r"\b(?:pretend|act|be|play|role-?play|imagine|you are|you're)\b[^\n]{0,40}\b(?:grand\w+|uncle|aunt|father|mother|nana"
+            r"|granny|teacher|professor|friend)\b[^\n]{0,40}\b(?:used to|would always|would often)\b[^\n]{0,60}\b(?:how to"
+            r"|recipes?|keys?|steps|instructions|napalm|thermite|codes?|bombs?|passwords?|drugs)\b"
+        ),
+        "used to|would always|would often",
+        r"\b(?:cookies?|cake|pie|bread|soup|knit|fish|garden|dance|pasta)\b",
+    ),
+    Rule(
+        KIND,
+        (
+            r"\bwhat (?:comes|came|is|was|appears|stands|appeared) (?:right |just |immediately |directly )?(?:before|above"
+            "|prior to|preceding|ahead of) (?:this|my|the|our) (?:first )?(?:message|conversation|prompt|text|question|input"
+            r"|chat|line)\b|\byour (?:instructions|rules|guidelines|prompt|programming|policy|developers?) (?:says?|tells? you"
+            r"|told you|states?|forbids?|prohibits?|requires? you|prevents? you|stops? you|wants? you)\b[^\n]{0,60}\b(?:but"
+            r"|override|ignore|forget|anyway|instead|however|don't care)\b"
+        ),
+        "comes |came |what is|what was|appear|stands |your ",
+    ),
+    Rule(
+        KIND,
+        (
+            r"(?:打印|输出|展示|显示|列出|复述|说出|告诉我|贴出|发出)[^。！？\n]{0,8}(?:上面|之前|以上|前面"
+            r"|背后)[^。！？\n]{0,4}(?:所有|全部|一切)?的?[^。！？\n]{0,4}(?:规则|指令|设定|提示)|(?:上面|之前|以上"
+            r"|前面)[^。！？\n]{0,4}(?:所有|全部|一切)的?[^。！？\n]{0,4}(?:规则|指令|设定|提示词)[^。！？\n]{0,8}(?:打印|输出"
+            "|展示|显示|列出|复述|说|告诉|贴|发)"
+        ),
+        "规则|指令|设定|提示",
+        "(?:游戏|比赛|棋|公司|学校)",
+    ),
 )
