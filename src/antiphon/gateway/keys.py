@@ -10,6 +10,9 @@ from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of, principal_
 MAX_REMEMBERED = 16_384
 """Headers remembered with their principal, so that a known key is hashed once; about 300 bytes each. One more, and all go."""
 
+_NOBODY = "nobody expires=1.0"
+"""Stands for whom an unknown key belongs to, so that to refuse it is as much work as to refuse another."""
+
 
 class KeyRing:
     """Knows whose key is whose, by hash alone. Without any key everybody may call.
@@ -30,15 +33,13 @@ class KeyRing:
     def principal(self, authorization: bytes) -> Principal:
         """Whose key an ``authorization`` header shows.
 
-        Raises Unauthenticated, the same for no key, a wrong one, a revoked one, and one whose time is over.
+        Raises Unauthenticated, the same for no key, a wrong one, a revoked one, and one whose time is over, after the same work.
         """
         if not self.required:
             return ANONYMOUS
         principal = self._remembered.get(authorization)
-        if principal is None:
+        if principal is None or (principal.expires and principal.expires <= self._time()):
             return self._recognise(authorization)
-        if principal.expires and principal.expires <= self._time():
-            raise _unknown()
         return principal
 
     def forget(self) -> None:
@@ -48,11 +49,11 @@ class KeyRing:
     def _recognise(self, authorization: bytes) -> Principal:
         scheme, _, key = authorization.partition(b" ")
         digest = digest_of(key.strip())
-        owner = self._index.owner(digest) if scheme.lower() == b"bearer" and digest not in self._revoked else None
-        if owner is None:
-            raise _unknown()
-        principal = principal_of(owner)
-        if principal.expires and principal.expires <= self._time():
+        owner = self._index.owner(digest)
+        principal = principal_of(owner or _NOBODY)
+        revoked = digest in self._revoked or scheme.lower() != b"bearer"
+        over = 0.0 < principal.expires <= self._time()
+        if owner is None or revoked or over:
             raise _unknown()
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.clear()
