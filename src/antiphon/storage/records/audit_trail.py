@@ -201,7 +201,8 @@ class SqlAuditTrail:
         """The first act of erasure that still explains what is missing in another chain: it stays, and all behind it."""
         table = audit_records.c
         acts = select(table.number, table.record).where(table.chain == chain, table.kind == ERASE).order_by(table.number)
-        oldest = dict(connection.execute(select(table.chain, func.min(table.number)).group_by(table.chain)).tuples().all())
+        kept = connection.execute(select(table.chain, func.min(table.number).label("first")).group_by(table.chain))
+        oldest = {row.chain: row.first for row in kept}
         for act in connection.execute(acts):
             facts = msgspec.json.decode(act.record)["facts"]
             for other, numbers in facts["records"].items():

@@ -23,6 +23,8 @@ from antiphon.core.errors import RecordsUnavailable
 PATIENCE: Final = 5.0
 """Seconds to wait for a lock, or for a connection."""
 _MIGRATIONS: Final = Path(__file__).with_name("migrations")
+_MIGRATING: Final = threading.Lock()
+"""Alembic keeps what it is doing in globals."""
 _BESIDE: Final = ("", "-wal", "-shm")
 
 log = logging.getLogger(__name__)
@@ -136,7 +138,7 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
 
 def _migrate(engine: Engine, revision: str) -> None:
     config = _alembic()
-    with engine.connect() as connection:
+    with _MIGRATING, engine.connect() as connection:
         config.attributes["connection"] = connection
         known = _revision(connection)
         if revision != "head" and known is not None and known > revision:

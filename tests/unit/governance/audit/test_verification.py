@@ -47,7 +47,7 @@ class Book:
         line = Checkpoint(
             chain=self.chain,
             index=len(self.lines) + 1,
-            kind=kind,  # type: ignore[arg-type]
+            kind=kind,
             number=number,
             hash=self.rows[number - 1].hash,
             at=1.0,
