@@ -91,8 +91,7 @@ def ask(server: WholeServer, key: str, model: str = "mock-model") -> None:
 
 def recorded(server: WholeServer, count: int) -> None:
     """Wait until so many calls are in the trail, and a checkpoint was signed."""
-    checkpoints = server.file.parent / "data" / "audit" / "checkpoints.jsonl"
-    eventually(checkpoints.exists)
+    eventually(lambda: list(server.file.parent.rglob("checkpoints.jsonl")))
     headers = {"authorization": "Bearer key-of-ann"}
     url = f"{server.url}/admin/audit?kind=call&limit=1000"
     eventually(lambda: len(httpx2.get(url, headers=headers, timeout=20).json().get("data", ())) >= count)
