@@ -1,5 +1,6 @@
 """``antiphon audit``: verify, export, search and erase from the audit trail, whether or not a server runs."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -108,10 +109,10 @@ def search(options: SearchOptions) -> None:
         print_json(found)
         return
     for row in found:
-        moment = msgspec.json.encode(row.at)
+        moment = datetime.fromtimestamp(row.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         who = row.key or row.user or row.actor or ("(erased)" if row.erased else "-")
         what = " ".join(str(row.facts[name]) for name in ("model", "target", "status", "error") if row.facts.get(name))
-        typer.echo(f"{row.chain}/{row.number}  {moment.decode()}  {row.kind}  {who}  {what}".rstrip())
+        typer.echo(f"{row.chain}/{row.number}  {moment}  {row.kind}  {who}  {what}".rstrip())
     if not found:
         tell("no such records are in the audit trail")
 

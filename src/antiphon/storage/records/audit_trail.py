@@ -138,8 +138,10 @@ class SqlAuditTrail:
     def erase(self, by: str, name: str, actor: str) -> int:
         """Erase all that names somebody in the records of a ``key``, a ``user`` or an ``actor``; how many they were.
 
-        The calls of the usage lose it too. Values and salts are gone when this returns, in SQLite from the disk as well.
+        The calls of the usage lose it too. Values and salts are gone when this returns, in SQLite from the disk as well, unless
+        others read there all the time.
         """
+        owned = {"key": calls.c.principal, "user": calls.c.user}.get(by)
         erased = 0
         while True:
             with self._database.transaction() as connection:
@@ -147,8 +149,7 @@ class SqlAuditTrail:
                     connection.exec_driver_sql("PRAGMA secure_delete = ON")
                 self._writer.lock(connection)
                 count = self._erase_some(connection, by, name, actor)
-                if by != "actor":
-                    owned = calls.c.principal if by == "key" else calls.c.user
+                if owned is not None and not erased:
                     connection.execute(update(calls).where(owned == name).values(principal="", user="", client=""))
             erased += count
             if count < AT_ONCE:
