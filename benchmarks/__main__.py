@@ -5,6 +5,7 @@ import sys
 from benchmarks import dialects, engine, ledger, nesting, snapshot
 from benchmarks.gateway import __main__ as gateway
 from benchmarks.gateway import workers
+from benchmarks.guardrails import __main__ as guardrails
 from benchmarks.reality import __main__ as reality
 from benchmarks.reality import calibrate
 from benchmarks.scheduler import __main__ as scheduler
@@ -24,6 +25,7 @@ BENCHMARKS = {
     "drills": drills.main,
     "calibrate": calibrate.main,
     "reality": reality.main,
+    "guardrails": guardrails.main,
 }
 
 

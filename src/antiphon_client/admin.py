@@ -185,6 +185,8 @@ class CallRecord(ApiObject, frozen=True, kw_only=True, dict=True):
     application: str = ""
     user: str = ""
     """To whom the caller's key belongs."""
+    guarded: tuple[str, ...] = ()
+    """What guardrails did: ``side.mode.guardrail.KIND=count`` each."""
 
 
 class CallList(Answer, frozen=True, kw_only=True, dict=True):

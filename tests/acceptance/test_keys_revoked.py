@@ -65,7 +65,7 @@ def changed(folder: Path, *arguments: str) -> dict[str, Any]:
 
 def fresh_key(folder: Path, name: str) -> str:
     """A key whose line has been added to the file."""
-    made = changed(folder, "new", name)
+    made = changed(folder, "new", name, "roles=platform")
     with (folder / "keys").open("a") as file:
         file.write(f"{made['line']}\n")
     return str(made["key"])
@@ -78,7 +78,7 @@ def stack() -> Iterator[ExitStack]:
 
 
 def start(folder: Path, upstream: MockUpstream, workers: int) -> Gateway:
-    own = [{"name": "own", "key": "${OWN_KEY}"}]
+    own = [{"name": "own", "key": "${OWN_KEY}", "roles": ["platform"]}]
     os.environ["OWN_KEY"] = "sk-own"
     try:
         return Gateway(folder, upstream, workers=workers, keys_file="keys", keys=own)

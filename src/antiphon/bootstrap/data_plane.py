@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from antiphon import __version__
+from antiphon.bootstrap.access import access
+from antiphon.bootstrap.guarding import guarding
 from antiphon.bootstrap.metering import metering
 from antiphon.bootstrap.plan import coordinated
 from antiphon.bootstrap.process import engine_name, socket_path
@@ -47,6 +49,8 @@ _LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, ke
 """A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
 RENEW_EVERY = AGE / 4
 """Seconds between two renewals of what calls under way have reserved, so that none is taken for forgotten."""
+_HOST_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=10.0, idle=10.0, keep_alive=60.0)
+"""Of the compute host, where it looks at texts; what it does not do in time is done without it, or refused."""
 _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 
 _KINDS = {
@@ -98,13 +102,20 @@ class DataPlane:
             self._renew(meter)
             runs["reserve"] = pipeline.together(self.in_flight.reserve, meter.reserve)
             runs["settle"] = pipeline.together(self.in_flight.settle, meter.settle)
+        if guards := guarding(
+            settings, directory, lambda: self._pool(Origin(socket_path=socket_path(run_dir, "compute")), _HOST_TIMEOUTS)
+        ):
+            runs["guard"] = guards.look
+            runs["choose"] = pipeline.together(guards.guard, runs["choose"])
+        allowed = access(settings, keys, directory)
         if keys.required:
-            runs["identify"] = pipeline.identify(keys)
+            runs["identify"] = allowed.identify
+            runs["parse"] = pipeline.together(runs["parse"], allowed.authorise)
         control = self._pool(Origin(socket_path=socket_path(run_dir, "control")), ClientTimeouts())
         readiness = self._readiness(settings, run_dir)
         ollama = OllamaCatalogue(directory, readiness, _hosts(settings))
         models: dict[str, Catalogue] = {OPENAI.name: Models(directory), ANTHROPIC.name: AnthropicCatalogue(directory)}
-        self.app = App(pipeline.Pipeline(runs, _report), models, Responses(responses), ollama, readiness, Relay(control), keys)
+        self.app = App(pipeline.Pipeline(runs, _report), models, Responses(responses), ollama, readiness, Relay(control), allowed)
 
     @property
     def definitions(self) -> set[bytes]:

@@ -53,7 +53,7 @@ def plan(settings: Settings, paths: Mapping[str, str], run_dir: str, *, cores: i
     """
     cores = cores or os.cpu_count() or 1
     services = [_process("control", "control", settings, threads=1)]
-    if settings.embeddings.enabled:
+    if settings.embeddings.enabled or settings.guardrails:
         services.append(_process("compute", "compute", settings, threads=min(cores, COMPUTE_THREADS)))
     if coordinated(settings):
         services.append(_process("coordinator", "coordinator", settings, threads=1))
@@ -80,7 +80,7 @@ def _inputs(process: PlannedProcess) -> tuple[object, ...]:
     if process.role == "engine":
         own = (process.model, process.model_path)
     elif process.role == "compute":
-        own = (settings.embeddings, settings.cache_dir)
+        own = (settings.embeddings, settings.guardrails, settings.cache_dir)
     elif process.role == "coordinator":
         own = (settings.data_dir,)
     return (process.role, process.command, process.environment, *own)

@@ -18,7 +18,7 @@ from antiphon.cli.acts import note
 from antiphon.cli.output import print_json, tell
 from antiphon.cli.settings import load_settings
 from antiphon.config import Settings
-from antiphon.config.keys_file import KeyRow, is_name, is_owner, key_rows, read_keys_file
+from antiphon.config.keys_file import FIELDS, LISTS, KeyRow, is_name, is_owner, key_rows, read_keys_file
 from antiphon.core.audit import Act
 from antiphon.core.errors import AntiphonError, NotFound, SetupError
 from antiphon.core.moments import HOW, parse_moment
@@ -29,7 +29,6 @@ app = typer.Typer(name="keys", help="Make, show, revoke and restore the keys of 
 Config = Annotated[Path | None, typer.Option("--config", "-c", help="Configuration file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Wait = Annotated[float, typer.Option("--wait", min=0, help="Seconds to wait for the workers of a running server.")]
-Belongs = Annotated[str, typer.Option(help="To whom the key belongs, for limits and costs.")]
 Named = Annotated[str, typer.Argument(help="Name of the key, or the beginning of its SHA-256 as sha256:HEX.", show_default=False)]
 
 SHOWN_DIGITS = 12
@@ -74,11 +73,13 @@ class Change(msgspec.Struct, frozen=True):
 @app.command()
 def new(
     name: Annotated[str, typer.Argument(help="Who will call with it.")],
-    team: Belongs = "",
-    project: Belongs = "",
-    application: Belongs = "",
-    user: Belongs = "",
-    expires: Annotated[str, typer.Option(help="From when on it counts no longer: a date, or a time in UTC.")] = "",
+    fields: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="What is known besides, as in the file: to whom it belongs (team=, project=, application=, user=), what it may do "
+            "and with which models (roles=, models=; several with commas), from when on it counts no longer (expires=)."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print a fresh key, once, and the line for the file that server.keys_file names. Nothing is written anywhere."""
@@ -87,14 +88,8 @@ def new(
             f"{name[:80]!r} cannot be the name of a key",
             remedy='take 1 to 256 bytes of UTF-8 that show, without blanks, that begin neither with "#" nor with "sha256:"',
         )
-    belongs = {"team": team, "project": project, "application": application, "user": user}
-    for field, other in belongs.items():
-        if other and not is_owner(other):
-            raise SetupError(f"{other[:80]!r} cannot be the name of a {field}", remedy="take 1 to 128 characters without blanks")
-    if expires:
-        belongs["expires"] = _expiry(expires)
+    columns = "".join(f" {field}={value}" for field, value in _fields(fields or ()).items())
     key = f"ap-{secrets.token_urlsafe(32)}"
-    columns = "".join(f" {field}={other}" for field, other in belongs.items() if other)
     made = NewKey(name, key, f"{name} sha256:{digest_of(key.encode()).hex()}{columns}")
     if json:
         print_json(made)
@@ -102,6 +97,24 @@ def new(
     tell("The key, which is shown only now, and its line for the file that server.keys_file names; SIGHUP has the server read it:")
     typer.echo(made.key)
     typer.echo(made.line)
+
+
+def _fields(given: Iterable[str]) -> dict[str, str]:
+    """What is known of a key, as the file has it."""
+    found: dict[str, str] = {}
+    for text in given:
+        field, equals, value = text.partition("=")
+        if field not in FIELDS or not equals or not value:
+            raise SetupError(f"{text[:80]!r} says nothing of a key", remedy=f"write {', '.join(f'{name}=...' for name in FIELDS)}")
+        if field in found:
+            raise SetupError(f"{field}= is there twice", remedy="several roles or models stand in one list, with commas")
+        if field == "expires":
+            value = _expiry(value)
+        for name in value.split(",") if field in LISTS else (value,):
+            if not is_owner(name):
+                raise SetupError(f"{name[:80]!r} cannot stand in {field}=", remedy="take 1 to 128 characters without blanks")
+        found[field] = value
+    return found
 
 
 def _expiry(text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlsplit
 
-from antiphon.config import limits, local_models, network, records, ways_down
+from antiphon.config import access, guardrails, limits, local_models, network, records, ways_down
 from antiphon.config.keys_file import check_keys
 from antiphon.config.local_models import THIS_MACHINE
 from antiphon.config.problems import ConfigErrors, Place, nearest
@@ -52,6 +52,8 @@ class Checker:
             *self._routes(),
             *ways_down.wrong(self._settings, frozenset(self._referable()), self._unread, self._error),
             *records.wrong(self._settings, self._error),
+            *access.wrong(self._settings, frozenset(self._referable()), self._unread, self._error),
+            *guardrails.wrong(self._settings, frozenset(self._referable()), self._unread, self._error),
             *limits.wrong(self._settings, frozenset(self._referable()), self._unread, self._error, self._places.__contains__),
         ]
 

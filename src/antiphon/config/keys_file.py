@@ -1,7 +1,7 @@
 """The file of callers' keys that ``server.keys_file`` names: ``name sha256:HEX`` lines, for more keys than YAML is good for.
 
 Behind that, a line may say to whom a key belongs, and until when it counts: ``team=NAME``, ``project=NAME``, ``application=NAME``,
-``user=NAME``, ``expires=TIME``.
+``user=NAME``, ``expires=TIME``, what it may do, ``roles=NAME,NAME``, and with which models, ``models=NAME,NAME``.
 """
 
 import codecs
@@ -30,12 +30,18 @@ MAX_ERRORS = 20
 SETTLED = 2_000_000_000
 """Age of a change, ns, from which another one is sure to show in the time of the file."""
 
+FIELDS = ("team", "project", "application", "user", "roles", "models", "expires")
+"""What a line may say behind name and digest."""
+LISTS = ("roles", "models")
+"""Those of them that are lists, with commas."""
 _NAME = rb"[^\s\x00-\x1f\x7f]"
 _LINE = re.compile(
-    rb"(%b{1,256})[ \t]+sha256:([0-9a-fA-F]{64})((?:[ \t]+(?:team|project|application|user|expires)=%b{1,128})*)" % (_NAME, _NAME)
+    rb"(%b{1,256})[ \t]+sha256:([0-9a-fA-F]{64})"
+    rb"((?:[ \t]+(?:(?:team|project|application|user|expires)=%b{1,128}|(?:roles|models)=%b{1,4096}))*)" % (_NAME, _NAME, _NAME)
 )
 _HINT = (
-    'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it, and behind it team=, project=, application=, user= or expires='
+    'write "NAME sha256:HEX", as "antiphon keys new NAME" prints it, and behind it team=, project=, application=, user=, '
+    "roles=, models= or expires="
 )
 
 
@@ -53,11 +59,13 @@ class KeyRow(msgspec.Struct, frozen=True, gc=False):
     user: str = ""
     expires: float = 0.0
     """Unix time, seconds; 0 for never."""
+    roles: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     @property
     def principal(self) -> Principal:
         """Who calls with it."""
-        return Principal(self.name, self.team, self.project, self.application, self.user, self.expires)
+        return Principal(self.name, self.team, self.project, self.application, self.user, self.expires, self.roles, self.models)
 
 
 def read_keys_file(path: Path, taken: Sequence[KeyRow] = ()) -> list[KeyRow]:
@@ -117,7 +125,7 @@ def _own(row: KeySettings) -> KeyRow:
         expires = parse_moment(row.expires) if row.expires else 0.0
     except ValueError:  # which is told with its line
         expires = 0.0
-    return KeyRow(row.name, digest, 0, row.team, row.project, row.application, row.user, expires)
+    return KeyRow(row.name, digest, 0, row.team, row.project, row.application, row.user, expires, row.roles, row.models)
 
 
 def check_keys(server: ServerSettings) -> None:
@@ -203,7 +211,9 @@ def _row(line: bytes, number: int) -> KeyRow | None:
         if len(belongs) != len(fields):
             return None  # one of them comes twice
         expires = parse_moment(belongs.pop("expires", "0"))
-        return KeyRow(match[1].decode(), bytes.fromhex(match[2].decode()), number, **belongs, expires=expires)
+        roles, models = (tuple(filter(None, belongs.pop(field, "").split(","))) for field in LISTS)
+        digest = bytes.fromhex(match[2].decode())
+        return KeyRow(match[1].decode(), digest, number, **belongs, expires=expires, roles=roles, models=models)
     except ValueError:  # UnicodeDecodeError among them
         return None
 

@@ -70,6 +70,8 @@ class Reader:
                 return self._dict(node, kind, path)
             case inspect.VarTupleType():
                 return self._tuple(node, kind, path)
+            case inspect.AnyType():
+                return self._anything(node, path)
             case inspect.TupleType():
                 return self._row(node, kind, path)
             case _ if secret and not self._secrets:
@@ -137,6 +139,19 @@ class Reader:
             if key is not INVALID and value is not INVALID:
                 result[key] = value
         return result
+
+    def _anything(self, node: yaml.Node, path: str) -> Any:
+        """A value of any shape: what YAML takes it for, and a text where it comes from the environment."""
+        if isinstance(node, yaml.MappingNode):
+            return {key.value: self._anything(value, _join(path, key.value)) for key, value in self._entries(node, path)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self._anything(item, f"{path}[{index}]") for index, item in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)
+        text = self._text(node, path)
+        if text is None or refers(node.value):
+            return text
+        loader = yaml.SafeLoader("")
+        return loader.construct_object(node) if node.tag != "tag:yaml.org,2002:str" else text
 
     def _tuple(self, node: yaml.Node, kind: inspect.VarTupleType, path: str) -> Any:
         item_kind = plain(kind.item_type)[0]

@@ -9,6 +9,7 @@ import msgspec
 import platformdirs
 from msgspec import Meta
 
+from antiphon.config.guardrail_settings import GuardrailSettings
 from antiphon.config.limit_settings import LimitSettings, Owner, PriceSettings
 from antiphon.config.route_settings import RouteSettings, Tier
 from antiphon.config.secret import MASK, Secret, decode_hook, encode_hook, mask_hook
@@ -81,6 +82,20 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Person who uses it."""
     expires: Annotated[str, Meta(max_length=64)] = ""
     """Date, or time (ISO 8601, in UTC unless it says otherwise), from which on it counts no longer."""
+    roles: tuple[Owner, ...] = ()
+    """What it may do: ``admin``, ``platform``, ``ml``, ``developer``, ``auditor``, ``billing``, or roles of your own policies. Left
+    out, those of ``access.default_roles``."""
+    models: tuple[Name, ...] = ()
+    """The only models that it may use, by any of their names; left out, all that its roles may."""
+
+
+class AccessSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who may do what, where callers have keys."""
+
+    default_roles: tuple[Owner, ...] = ("developer",)
+    """Roles of keys that have none of their own."""
+    policies: str = ""
+    """Policies in Cedar's language, beside those of the built-in roles: what one forbids, no other permits."""
 
 
 class ResponseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -357,12 +372,16 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Further names for models: a name, or a list of names that are tried in order until one answers."""
     routes: tuple[RouteSettings, ...] = ()
     """How calls are scheduled, for the models and aliases named here. Others are not queued: their providers are tried in order."""
+    access: AccessSettings = AccessSettings()
+    """Who may do what."""
     limits: tuple[LimitSettings, ...] = ()
     """What callers may use: calls, tokens, places, money."""
     prices: tuple[PriceSettings, ...] = ()
     """What calls cost. A model without a price costs nothing, unless money is limited: then each must have one."""
     currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}$", description='three capital letters, like "USD" or "CNY"')] = "USD"
     """Unit of money of all ``prices`` and ``limits``."""
+    guardrails: tuple[GuardrailSettings, ...] = ()
+    """What is looked for in requests and answers: personal data, secrets, injections, banned words, and so on."""
     records: RecordSettings = RecordSettings()
     """Where finished calls are recorded, and for how long."""
     audit: AuditSettings = AuditSettings()

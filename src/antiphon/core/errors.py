@@ -7,10 +7,12 @@
     │   ├── InvalidRequest           body or parameter is wrong
     │   │   ├── UnsupportedParameter
     │   │   ├── PreviousResponseNotFound
-    │   │   └── ContextOverflow
+    │   │   ├── ContextOverflow
+    │   │   └── ContentBlocked
     │   ├── PayloadTooLarge
     │   ├── UnsupportedEncoding
     │   ├── Unauthenticated
+    │   ├── PermissionDenied
     │   ├── NotFound
     │   │   ├── ModelNotFound
     │   │   └── EndpointNotFound
@@ -22,6 +24,7 @@
     │   ├── LimitReached
     │   │   └── BudgetSpent
     │   ├── LimitsUnavailable
+    │   ├── GuardrailsUnavailable
     │   ├── RecordsUnavailable
     │   ├── Draining
     │   └── NoWorker
@@ -118,6 +121,17 @@ class ContextOverflow(InvalidRequest):
     code = "context_length_exceeded"
 
 
+class ContentBlocked(InvalidRequest):
+    """A guardrail found what may not be said here."""
+
+    code = "content_blocked"
+    usual_remedy = "leave that out, or ask the operator about this guardrail"
+
+    def __init__(self, rule: str, kind: str, side: str) -> None:
+        whose = "the request" if side == "input" else "the model's answer"
+        super().__init__(f'the guardrail "{rule}" found {kind} in {whose}, which is not passed on')
+
+
 class PayloadTooLarge(RequestError):
     """The request body is too large."""
 
@@ -136,6 +150,13 @@ class Unauthenticated(RequestError):
     """The API key is missing or wrong."""
 
     code = "invalid_api_key"
+
+
+class PermissionDenied(RequestError):
+    """The caller may not do this."""
+
+    code = "permission_denied"
+    usual_remedy = "ask the operator for a key that may: its `roles` and `models`, and the policies under `access`, decide"
 
 
 class NotFound(RequestError):
@@ -208,6 +229,13 @@ class LimitsUnavailable(CapacityError):
 
     code = "limits_unavailable"
     usual_remedy = "try again in a moment"
+
+
+class GuardrailsUnavailable(CapacityError):
+    """What is said cannot be looked at by the guardrails at the moment."""
+
+    code = "guardrails_unavailable"
+    usual_remedy = "try again; a shorter text can be looked at all the same"
 
 
 class RecordsUnavailable(CapacityError):

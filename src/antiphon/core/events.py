@@ -50,6 +50,8 @@ class CallFinished(msgspec.Struct, frozen=True, gc=False):
     application: str = ""
     user: str = ""
     """To whom the caller's key belongs, as far as the configuration says so."""
+    guarded: tuple[str, ...] = ()
+    """What guardrails did: ``side.mode.guardrail.KIND=count`` each, like ``input.mask.personal_data.EMAIL_ADDRESS=2``."""
 
 
 class EventBundle(msgspec.Struct, frozen=True, gc=False):

@@ -31,6 +31,10 @@ class Principal(msgspec.Struct, frozen=True, gc=False):
     user: str = ""
     expires: float = 0.0
     """Unix time, seconds, from which on the key counts no longer; 0 for never."""
+    roles: tuple[str, ...] = ()
+    """What it may do; empty for what a key may whose configuration says nothing."""
+    models: tuple[str, ...] = ()
+    """The only models that it may use; empty for all that its roles may."""
 
 
 ANONYMOUS = Principal()

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
-from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, PayloadTooLarge
+from antiphon.core.errors import AntiphonError, EndpointNotFound, InvalidRequest, MethodNotAllowed, ModelNotFound, PayloadTooLarge
 from antiphon.execution.wire.dialect import Caller
 from antiphon.execution.wire.endpoints import ANTHROPIC, ENDPOINTS, OPENAI, caller_at
 from antiphon.gateway import errors
+from antiphon.gateway.access import Access
 from antiphon.gateway.exchange import new_id, request_id
-from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.ollama.catalogue import OllamaCatalogue
 from antiphon.gateway.openai.responses import PREFIX as RESPONSES_PREFIX
 from antiphon.gateway.openai.responses import Responses
-from antiphon.gateway.pipeline import Pipeline, shown_key
+from antiphon.gateway.pipeline import Pipeline
 from antiphon.gateway.readiness import Readiness
 from antiphon.gateway.relay import Relay
 from antiphon.transport.server import PLAIN_ON_TLS, Handler, Request, Responder, ServerLimits
@@ -39,7 +39,7 @@ _SHOWN: Final = {PLAIN_ON_TLS: 400}
 class Catalogue(Protocol):
     """Tells of the models in the words of one dialect."""
 
-    def list(self, request: Request, responder: Responder) -> None: ...
+    def list(self, request: Request, responder: Responder, sees: Callable[[str], bool]) -> None: ...
     def show(self, name: str, responder: Responder) -> None: ...
 
 
@@ -54,7 +54,7 @@ class App:
         ollama: OllamaCatalogue,
         readiness: Readiness,
         relay: Relay,
-        keys: KeyRing,
+        access: Access,
     ) -> None:
         self._pipeline = pipeline
         self._endpoints = {endpoint.path.encode(): name for name, endpoint in ENDPOINTS.items()}
@@ -63,7 +63,7 @@ class App:
         self._responses = responses
         self._ollama = ollama.routes()
         self._relay = relay
-        self._keys = keys
+        self._access = access
 
     def __call__(self, request: Request, responder: Responder) -> None:
         endpoint = self._endpoints.get(request.target)
@@ -91,29 +91,34 @@ class App:
             _read_only(request)
             self._open[path](request, responder)
         elif path == _MODELS or path.startswith(f"{_MODELS}/"):
-            _read_only(request)
-            self._keys.principal(shown_key(request))
-            catalogue = self._models[_caller(request).name]
-            if path == _MODELS:
-                catalogue.list(request, responder)
-            else:
-                catalogue.show(path[len(_MODELS) + 1 :], responder)  # a name may hold slashes
+            self._show_models(path[len(_MODELS) + 1 :], request, responder)
         elif path.startswith(RESPONSES_PREFIX):
-            self._responses(request, responder, self._keys.principal(shown_key(request)))
+            self._responses(request, responder, self._access.principal(request))
         elif path in self._ollama:
             method, handler = self._ollama[path]
             if request.method not in (method, "HEAD" if method == "GET" else method):
                 raise _wrong_method(request, method)
-            self._keys.principal(shown_key(request))
-            handler(request, responder)
+            handler(request, responder, self._access.sees(request))
         elif path == "/" or path.startswith(_CONTROL):
             if path.startswith("/admin"):
-                self._keys.principal(shown_key(request))
+                self._access.administer(request, path)
             self._relay(request, responder)
         else:
             endpoints = [route.decode() for route in self._endpoints]
             known = ", ".join((*endpoints, _MODELS, *self._ollama, "/health", "/ready", "/metrics", "/docs"))
             raise EndpointNotFound(f'there is no endpoint "{path[:200]}"', remedy=f"known: {known}")
+
+    def _show_models(self, name: str, request: Request, responder: Responder) -> None:
+        """The models, or the one of that name, which may hold slashes."""
+        _read_only(request)
+        sees = self._access.sees(request)
+        catalogue = self._models[_caller(request).name]
+        if not name:
+            catalogue.list(request, responder, sees)
+        elif sees(name):
+            catalogue.show(name, responder)
+        else:
+            raise ModelNotFound(f'model "{name[:200]}" is not served here, or not to you', remedy="GET /v1/models lists yours")
 
 
 def refusing(limits: Callable[[], ServerLimits]) -> Callable[[int, Responder], None]:

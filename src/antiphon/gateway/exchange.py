@@ -4,14 +4,15 @@ import secrets
 import time
 from collections.abc import Callable
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from antiphon.core.errors import AntiphonError, ClientGone, UpstreamRefused
-from antiphon.core.ports import Handle, Model
+from antiphon.core.ports import Handle, Model, Sink
 from antiphon.core.types import ANONYMOUS, Call, Frame, Headers, Principal, Usage
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway import errors
 from antiphon.gateway.metered import Metered
+from antiphon.governance.guarding.rules import Acts
 from antiphon.transport.server import Request, Responder
 
 NO_USAGE: Final = Usage()
@@ -72,6 +73,8 @@ class Exchange:
         "_last",
         "_on_close",
         "_started",
+        "acts",
+        "asked",
         "call",
         "cost",
         "dialect",
@@ -88,6 +91,7 @@ class Exchange:
         "principal",
         "request",
         "responder",
+        "sink",
         "status",
         "t0",
         "usage",
@@ -110,6 +114,12 @@ class Exchange:
         self.error: AntiphonError | None = None
         self.usage = NO_USAGE
         self.metered: Metered | None = None
+        self.asked: Any = None
+        """What the caller says, while guardrails look at it: stage 4's own."""
+        self.acts: Acts | None = None
+        """What guardrails did; None where none holds."""
+        self.sink: Sink | None = None
+        """What guards the model's answer before it comes here."""
         self.events = 0
         self.cost = 0
         self.estimated = False
@@ -129,7 +139,7 @@ class Exchange:
             kept.append((b"x-antiphon-model", self.call.target.encode("utf-8", "replace")))
         if self.call is not None and self.call.dropped:
             kept.append((b"x-antiphon-dropped", _list(self.call.dropped).encode("ascii", "replace")))
-        kept += self._degraded()
+        kept += self._told()
         self._head = (status, tuple(kept))
         self.status = status
 
@@ -163,19 +173,21 @@ class Exchange:
         error.forget_origin()
         self.error = error
         if not self._started:
-            self.status = errors.refuse(self.responder, error, self.id, self.dialect, self._degraded())
+            self.status = errors.refuse(self.responder, error, self.id, self.dialect, self._told())
         elif self._in_frames():
             self.responder.end(errors.event_of(error, self.id, self.dialect, self._last))
         else:
             self.responder.abort()
         self.close()
 
-    def _degraded(self) -> Headers:
-        """The field that tells of an answer that is not the asked model's."""
-        if self.call is None or not self.call.routings:
-            return ()
-        degraded = self.call.degraded
-        return ((b"x-antiphon-degraded", degraded.encode("utf-8", "replace")),) if degraded else ()
+    def _told(self) -> Headers:
+        """Fields that tell of an answer that is not the asked model's, and of what guardrails did."""
+        told: list[tuple[bytes, bytes]] = []
+        if self.call is not None and self.call.routings and (degraded := self.call.degraded):
+            told.append((b"x-antiphon-degraded", degraded.encode("utf-8", "replace")))
+        if self.acts is not None and self.acts.counts:
+            told.append((b"x-antiphon-guardrails", _list(list(self.acts.told())).encode("ascii", "replace")))
+        return tuple(told)
 
     def _in_frames(self) -> bool:
         """Whether what has begun is made of events, or lines of JSON, so that an error can be one more."""
@@ -237,7 +249,7 @@ class Exchange:
             self.responder.listener = None
             self._on_close(self)
             # Call and answer hold each other. Let go, so that all of it is freed at once, whoever else still holds this.
-            self.handle = self.model = self.call = self._head = self.metered = None
+            self.handle = self.model = self.call = self._head = self.metered = self.acts = self.sink = self.asked = None
             self.go_on = _nothing
             self.request = _OVER
             self._body = []

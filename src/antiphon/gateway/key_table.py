@@ -15,6 +15,8 @@ DIGEST = 32
 """Bytes of a SHA-256 digest."""
 _PREFIX = 8
 _BLOCK = 4096 * DIGEST
+_LISTS = ("roles", "models")
+"""Fields of a principal that are lists; no name in them has a comma."""
 _OFFSET = struct.Struct("<I")
 _SPAN = struct.Struct("<II")
 
@@ -101,6 +103,8 @@ def digest_of(key: bytes) -> bytes:
 def owner_text(principal: Principal) -> str:
     """Somebody as a short text: the name, and behind blanks what is known besides, such as ``team=research``."""
     known = msgspec.structs.asdict(principal)
+    for field in _LISTS:
+        known[field] = ",".join(known[field])
     return " ".join([known.pop("name"), *(f"{field}={value}" for field, value in known.items() if value)])
 
 
@@ -109,4 +113,5 @@ def principal_of(text: str) -> Principal:
     name, *fields = text.split(" ")
     known = dict(field.split("=", 1) for field in fields)
     expires = float(known.pop("expires", "0"))
-    return Principal(name, **known, expires=expires)
+    roles, models = (tuple(filter(None, known.pop(field, "").split(","))) for field in _LISTS)
+    return Principal(name, **known, expires=expires, roles=roles, models=models)

@@ -1,8 +1,9 @@
 """The stages of one call, in their order.
 
 1. identify: the key becomes a principal
-2. parse: only what routing needs; the rest of the body stays raw
+2. parse: only what routing needs, the rest of the body stays raw; then whether the caller may ask for that
 3. reserve: the call takes its place among those in flight, and what it may use at most is reserved
+4. guard: what the caller says goes through the guardrails, which mask or block; 9 is prepared, which guards what the model says
 6. choose: the name becomes a model
 8. execute: the model answers into the exchange
 10. settle: what was taken for the call is given back, but for what it has used
@@ -29,7 +30,6 @@ from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.execution.wire.openai import passthrough as wire
 from antiphon.execution.wire.openai.form import Form, is_form, read_form
 from antiphon.gateway.exchange import Exchange
-from antiphon.gateway.keys import KeyRing
 from antiphon.gateway.wishes import wishes_of
 from antiphon.transport.server import FORWARDED_FOR, Request, Responder
 
@@ -50,6 +50,7 @@ STAGES: Final = (
     Stage(1, "identify"),
     Stage(2, "parse"),
     Stage(3, "reserve"),
+    Stage(4, "guard"),
     Stage(6, "choose"),
     Stage(8, "execute"),
     Stage(10, "settle", closing=True),
@@ -95,23 +96,6 @@ class Pipeline:
                 stage(exchange)
             except Exception as error:  # the border of the process: what one stage trips over must not cost the next its turn
                 self._report(exchange.id, error)
-
-
-def identify(keys: KeyRing) -> Run:
-    """Stage 1, for a deployment with keys."""
-
-    def run(exchange: Exchange) -> None:
-        exchange.principal = keys.principal(shown_key(exchange.request))
-
-    return run
-
-
-def shown_key(request: Request) -> bytes:
-    """The caller's key as an ``authorization`` header: clients of Anthropic's dialect send it as ``x-api-key``."""
-    authorization = request.header(b"authorization")
-    if not authorization and (key := request.header(b"x-api-key")):
-        return b"Bearer " + key
-    return authorization
 
 
 def parse(exchange: Exchange) -> None:
@@ -197,8 +181,10 @@ def execute(exchange: Exchange) -> None:
     """Stage 8."""
     assert exchange.model is not None
     assert exchange.call is not None
-    handle = exchange.model.start(exchange.call, exchange)
-    if not exchange.closed:
+    handle = exchange.model.start(exchange.call, exchange.sink or exchange)
+    if exchange.closed:
+        handle.cancel("the call is over")
+    else:
         exchange.handle = handle
 
 
@@ -255,6 +241,8 @@ def tell(observer: Observer, client: Callable[[Request], str] | None = None) -> 
             event = routed(event, call)
         if exchange.metered is not None:
             event = metered(event, exchange)
+        if exchange.acts is not None and exchange.acts.counts:
+            event = msgspec.structs.replace(event, guarded=exchange.acts.told())
         observer.call_finished(event if client is None else msgspec.structs.replace(event, client=client(exchange.request)))
 
     return run

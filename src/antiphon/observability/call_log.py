@@ -121,6 +121,7 @@ class CallLog:
             project=event.project,
             application=event.application,
             user=event.user,
+            guarded=event.guarded,
         )
         return self._encode(_routed(record, event) if event.route else record)
 

@@ -39,3 +39,5 @@ class CallRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     project: str = ""
     application: str = ""
     user: str = ""
+    guarded: tuple[str, ...] = ()
+    """What guardrails did."""

@@ -141,6 +141,12 @@ def _gateway(snapshot: MetricsSnapshot) -> Iterable[Metric]:
     for reason, count in sorted(snapshot.refused.items()):
         add(refused, (reason,), count)
     yield refused
+    guarded = CounterMetricFamily(
+        "antiphon_guardrail_findings", "What guardrails found.", labels=("side", "mode", "guardrail", "kind")
+    )
+    for act, count in sorted(snapshot.guarded.items()):
+        add(guarded, tuple(act.split(".", 3)), count)
+    yield guarded
     responses = CounterMetricFamily(
         "antiphon_stored_responses", "Responses, by what became of them in their store.", labels=("outcome",)
     )

@@ -130,6 +130,7 @@ class CallMetrics:
         self._table = _Table(max_series)
         self._rows = self._table.rows
         self._instance = f"{os.getpid()}-{time.time_ns()}"
+        self._guarded: Counter[str] = Counter()
 
     def call_finished(self, event: CallFinished) -> None:
         row = self._rows.get((event.endpoint, event.model, event.target))
@@ -158,6 +159,9 @@ class CallMetrics:
             row.reasoning_tokens += usage.reasoning_tokens
         if event.cost:
             row.cost += event.cost
+        for act in event.guarded:
+            what, _, count = act.rpartition("=")
+            self._guarded[what] += int(count)
 
     def know(self, models: Collection[str]) -> None:
         """Count these names by themselves from now on, and no others that reach no target."""
@@ -183,6 +187,7 @@ class CallMetrics:
             events=events,
             series=tuple(row.snapshot(key) for key, row in self._rows.items()),
             refused=dict(refused),
+            guarded=dict(self._guarded),
             responses=dict(responses),
         )
 
@@ -197,12 +202,14 @@ def merge(snapshots: Iterable[MetricsSnapshot], max_series: int = MAX_SERIES) ->
     in_flight = lost = 0
     events = NOTHING_SENT
     refused: Counter[str] = Counter()
+    guarded: Counter[str] = Counter()
     responses: Counter[str] = Counter()
     for snapshot in snapshots:
         events += snapshot.events
         in_flight += snapshot.in_flight
         lost += snapshot.call_log_lost
         refused.update(snapshot.refused)
+        guarded.update(snapshot.guarded)
         responses.update(snapshot.responses)
         for series in snapshot.series:
             table.find_or_make(series.key).add(series)
@@ -212,6 +219,7 @@ def merge(snapshots: Iterable[MetricsSnapshot], max_series: int = MAX_SERIES) ->
         events=events,
         series=tuple(row.snapshot(key) for key, row in table.rows.items()),
         refused=dict(refused),
+        guarded=dict(guarded),
         responses=dict(responses),
     )
 

@@ -56,6 +56,8 @@ class MetricsSnapshot(msgspec.Struct, frozen=True):
     series: tuple[SeriesSnapshot, ...] = ()
     refused: dict[str, int] = {}
     """Connections that were closed before their first request, by reason."""
+    guarded: dict[str, int] = {}
+    """What guardrails found, by ``side.mode.guardrail.KIND``."""
     responses: dict[str, int] = {}
     """Responses by what became of them in their store: ``kept``, ``evicted``, or ``failed`` for what it could not do."""
 

@@ -27,7 +27,7 @@ from tests.integration.supervisor.served import eventually
 
 HELLO: Any = [{"role": "user", "content": "hello there"}]
 SETTINGS = """
-server: {keys: [{name: ann, key: key-of-ann, team: red, user: Ann}, {name: bob, key: key-of-bob}]}
+server: {keys: [{name: ann, key: key-of-ann, team: red, user: Ann, roles: [admin]}, {name: bob, key: key-of-bob}]}
 prices: [{model: mock-model, input: 500000, output: 1000000}]
 audit: {checkpoint_seconds: 1}
 """

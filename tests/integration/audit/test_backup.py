@@ -124,5 +124,5 @@ def test_going_back_to_the_first_schema_and_up_again_loses_no_call(machines: tup
     machine.run("antiphon records migrate --to 0001")  # which is where it is
     assert machine.usage() == used  # which brings it up again
     machine.run("antiphon records migrate --to 0001", code=1)  # not without being sure
-    assert '"to": "0002"' in machine.run("antiphon records migrate --json")
+    assert json.loads(machine.run("antiphon records migrate --json"))["to"] > "0001"
     machine.run("antiphon records migrate --to 9999", code=1)

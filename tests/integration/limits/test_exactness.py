@@ -18,7 +18,9 @@ from tests.integration.supervisor.served import eventually
 
 CALLS = int(os.environ.get("ANTIPHON_CALLS", "600"))
 CALLERS = 12
-KEYS = ", ".join(f"{{name: key-{number}, key: secret-{number}, team: team-{number % 3}}}" for number in range(CALLERS))
+KEYS = ", ".join(
+    f"{{name: key-{number}, key: secret-{number}, team: team-{number % 3}, roles: [admin]}}" for number in range(CALLERS)
+)
 SETTINGS = f"""
 server: {{keys: [{KEYS}], log_calls: true}}
 prices: [{{model: mock-model, input: 3, cached_input: 1, output: 7, max_output: 1000}}]

@@ -11,6 +11,7 @@ from antiphon.core.ports import Handle, Model, Sink
 from antiphon.core.types import Call, ModelCard, Routing
 from antiphon.dispatch.directory import Directory
 from antiphon.gateway import pipeline
+from antiphon.gateway.access import Access
 from antiphon.gateway.exchange import Exchange
 from antiphon.gateway.key_table import KeyTable
 from antiphon.gateway.keys import KeyRing
@@ -47,7 +48,7 @@ class Door:
         self.written = b""
         self.ended = 0
         directory = Directory([(ModelCard("m", "test"), model)], {})
-        runs: dict[str, pipeline.Run] = {
+        self.runs: dict[str, pipeline.Run] = {
             "parse": pipeline.parse,
             "reserve": self.in_flight.reserve,
             "choose": pipeline.choose(directory),
@@ -56,7 +57,11 @@ class Door:
             "tell": pipeline.tell(self.heard),
             **stages,
         }
-        self.pipeline = Pipeline(runs, lambda _, error: self.reported.append(error))
+        self.pipeline = self.piped()
+
+    def piped(self, **stages: pipeline.Run) -> Pipeline:
+        """The pipeline, with other stages."""
+        return Pipeline({**self.runs, **stages}, lambda _, error: self.reported.append(error))
 
     def call(self, body: bytes = BODY, headers: dict[bytes, bytes] | None = None) -> CallFinished | None:
         request = Request("POST", b"/v1/chat/completions", headers or {}, body)
@@ -218,7 +223,7 @@ def test_without_a_route_there_is_nothing_of_it() -> None:
 
 
 def test_keys_tell_whose_call_it_is() -> None:
-    door = Door(FakeModel("p/m"), identify=pipeline.identify(KeyRing(KeyTable.of_keys([("alice", "sk-a")]))))
+    door = Door(FakeModel("p/m"), identify=Access(KeyRing(KeyTable.of_keys([("alice", "sk-a")])), None).identify)
     event = door.call(headers={b"authorization": b"Bearer sk-a"})
     assert event is not None
     assert event.principal == "alice"

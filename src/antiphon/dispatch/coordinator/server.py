@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -45,12 +46,13 @@ class CoordinatorServer:
 
     def __init__(self, journal: Journal, clock: Clock, *, lease: float = LEASE) -> None:
         self._journal = journal
+        self._loop = asyncio.get_running_loop()
+        self._giving_up: asyncio.TimerHandle | None = None
         book = Book(lease)
         book.load(journal.rows, clock.time(), clock.monotonic())
         journal.rows = []
-        self.service = LedgerService(book, clock, journal.append)
+        self.service = LedgerService(book, clock, journal.append, self._call_later)
         self.board = BoardService(clock, first_trial(book.epoch))
-        self._loop = asyncio.get_running_loop()
         self._alarms = Alarms(clock, self._loop.call_later)
         self.schedules = ScheduleService(clock, self._alarms)
         self._server: asyncio.Server | None = None
@@ -80,12 +82,17 @@ class CoordinatorServer:
     async def close(self) -> None:
         """Close all connections and bring the journal to the disk."""
         self._timer.cancel()
+        if self._giving_up is not None:
+            self._giving_up.cancel()
         self._alarms.close()
         if self._server is not None:
             self._server.close()
         for peer in list(self._peers):
             peer.close()
         await self._journal.close()
+
+    def _call_later(self, delay: float, then: Callable[[], None]) -> None:
+        self._giving_up = self._loop.call_later(delay, then)
 
     def _tick(self) -> None:
         self._timer = self._loop.call_later(TICK, self._tick)

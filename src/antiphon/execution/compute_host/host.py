@@ -8,15 +8,17 @@ import msgspec
 from antiphon.core.errors import AntiphonError, CapacityError, Draining, EndpointNotFound, MethodNotAllowed, ModelNotFound
 from antiphon.core.ports import Encoder
 from antiphon.core.types import Headers
+from antiphon.execution.compute_host.finder import Finder
 from antiphon.execution.compute_host.limits import ComputeLimits
 from antiphon.execution.compute_host.queue import EncodeQueue, Job
 from antiphon.execution.compute_host.requests import parse
 from antiphon.execution.wire.host import Health, HostState
+from antiphon.execution.wire.host_guardrails import PATH as FIND
 from antiphon.execution.wire.openai import errors as openai_errors
 from antiphon.transport.server import Request, Responder
 
 _encode = msgspec.json.Encoder().encode
-_METHODS = {"/v1/embeddings": "POST", "/health": "GET", "/stats": "GET"}
+_METHODS = {"/v1/embeddings": "POST", FIND: "POST", "/health": "GET", "/stats": "GET"}
 
 
 class ComputeStats(msgspec.Struct, frozen=True):
@@ -34,13 +36,17 @@ class ComputeStats(msgspec.Struct, frozen=True):
 
 
 class ComputeHost:
-    """Serves one encoder under ``name``. Create it on the running loop; ``handle`` is the handler of an ``HttpServer``.
+    """Serves one encoder under ``name``, and what looks at texts. Create it on the running loop.
 
-    It answers from the first moment: until ``attach`` brings the encoder, calls are told to come back later.
+    ``handle`` is the handler of an ``HttpServer``.
+
+    It answers from the first moment: until ``attach`` brings the encoder, calls are told to come back later. Where there is none,
+    ``name`` is empty.
     """
 
-    def __init__(self, name: str, limits: ComputeLimits | None = None) -> None:
+    def __init__(self, name: str, limits: ComputeLimits | None = None, finder: Finder | None = None) -> None:
         self.name = name
+        self._finder = finder
         self.state = HostState.LOADING
         self._limits = limits or ComputeLimits()
         self._encoder: Encoder | None = None
@@ -52,12 +58,18 @@ class ComputeHost:
         self._queue = EncodeQueue(encoder, self._limits)
         self.state = HostState.READY
 
+    def begin(self) -> None:
+        """Serve without an encoder."""
+        self.state = HostState.READY
+
     def drain(self) -> None:
         """Take no more calls; those that have come are answered."""
         self.state = HostState.DRAINING
 
     def close(self) -> None:
-        """Drop what is left and free the thread."""
+        """Drop what is left and free the threads."""
+        if self._finder is not None:
+            self._finder.close()
         if self._queue is not None:
             self._queue.close()
 
@@ -78,6 +90,8 @@ class ComputeHost:
             raise MethodNotAllowed(f"{request.path} does not take {request.method}", remedy=f"use {allowed}")
         if request.path == "/v1/embeddings":
             self._embed(request.body, responder, request_id)
+        elif request.path == FIND and self._finder is not None:
+            self._finder.answer(request, responder)
         elif request.path == "/health":
             health = Health(self.state.value, self.name)
             _send(responder, _encode(health), request_id, 200 if self.state is HostState.READY else 503)

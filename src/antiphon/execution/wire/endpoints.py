@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from antiphon.execution.wire.anthropic import chat as anthropic
+from antiphon.execution.wire.anthropic import said as anthropic_said
 from antiphon.execution.wire.anthropic.counting import INBOUND_COUNT
 from antiphon.execution.wire.cohere import DIALECT as COHERES
 from antiphon.execution.wire.cohere import rerank as cohere
@@ -11,13 +12,17 @@ from antiphon.execution.wire.dialect import Caller, Endpoint
 from antiphon.execution.wire.jina import DIALECT as JINAS
 from antiphon.execution.wire.jina import rerank as jina
 from antiphon.execution.wire.ollama import chat as ollama
+from antiphon.execution.wire.ollama import said as ollama_said
 from antiphon.execution.wire.ollama.embeddings import INBOUND_EMBED, INBOUND_OLDER
 from antiphon.execution.wire.openai import chat as openai
+from antiphon.execution.wire.openai import said as openai_said
 from antiphon.execution.wire.openai.embeddings import INBOUND_EMBEDDING
 from antiphon.execution.wire.openai.errors import render
 from antiphon.execution.wire.rerank_errors import render_error as render_rerank
 from antiphon.execution.wire.responses import chat as responses
+from antiphon.execution.wire.responses import said as responses_said
 from antiphon.execution.wire.responses.counting import INBOUND_COUNT as COUNT_INPUT
+from antiphon.execution.wire.said import Speech
 from antiphon.execution.wire.said_errors import is_worded
 
 OPENAI: Final = Caller(openai.DIALECT, render, openai.render_error, lambda body, _: b"data: %b\n\n" % body, words_error=is_worded)
@@ -58,6 +63,20 @@ ENDPOINTS: Final[Mapping[str, Endpoint]] = {
     "api/embed": Endpoint("/api/embed", OLLAMA, "embeddings", embedding=INBOUND_EMBED),
     "api/embeddings": Endpoint("/api/embeddings", OLLAMA, "embeddings", embedding=INBOUND_OLDER),
 }
+
+SPEECHES: Final[Mapping[str, Speech]] = {
+    "chat/completions": openai_said.SPEECH,
+    "completions": openai_said.SPEECH,
+    "audio/transcriptions": openai_said.SPEECH,
+    "audio/translations": openai_said.SPEECH,
+    "rerank": openai_said.SPEECH,
+    "v2/rerank": openai_said.SPEECH,
+    "responses": responses_said.SPEECH,
+    "messages": anthropic_said.SPEECH,
+    "api/chat": ollama_said.SPEECH,
+    "api/generate": ollama_said.SPEECH,
+}
+"""How answers carry texts, at the endpoints where they do."""
 
 
 def caller_at(path: str) -> Caller:

@@ -11,6 +11,7 @@ _STATUS: dict[type[AntiphonError], int] = {
     errors.PayloadTooLarge: 413,
     errors.UnsupportedEncoding: 415,
     errors.Unauthenticated: 401,
+    errors.PermissionDenied: 403,
     errors.NotFound: 404,
     errors.MethodNotAllowed: 405,
     errors.CapacityError: 503,

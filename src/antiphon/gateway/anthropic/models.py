@@ -3,7 +3,7 @@
 Shapes after Anthropic's API reference, "List Models", and its Python SDK.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import parse_qs
@@ -56,11 +56,11 @@ class AnthropicCatalogue:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    def list(self, request: Request, responder: Responder) -> None:
+    def list(self, request: Request, responder: Responder, sees: Callable[[str], bool]) -> None:
         """GET /v1/models. Raises InvalidRequest, naming the parameter."""
         asked = parse_qs(request.query)
         stages = asked.get("lifecycle", []) + asked.get("lifecycle[]", [])
-        cards = self._directory.cards() if STAGE in stages or not stages else []
+        cards = [card for card in self._directory.cards() if sees(card.id)] if STAGE in stages or not stages else []
         chosen, more = _page(cards, asked)
         models = [_model(card) for card in chosen]
         ends = (models[0].id, models[-1].id) if models else (None, None)

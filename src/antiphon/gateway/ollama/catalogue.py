@@ -4,20 +4,24 @@ What is not known of a model, as its size, its family or its template, stands th
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from antiphon import __version__
+from antiphon.core.errors import ModelNotFound
 from antiphon.core.types import ModelCard
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.wire.reading import decode_request
 from antiphon.execution.wire.wrong_values import missing
 from antiphon.gateway.readiness import SERVING, Readiness
-from antiphon.transport.server import Handler, Request, Responder
+from antiphon.transport.server import Request, Responder
 
+Sees = Callable[[str], bool]
+"""Which models whoever asks may see, by their names."""
+Answers = Callable[[Request, Responder, Sees], None]
 API_VERSION: Final = "0.13.0"
 """The version of Ollama whose API this is: callers go by it to know what they may ask."""
 CAPABILITIES: Final = {
@@ -116,7 +120,7 @@ class OllamaCatalogue:
         self._readiness = readiness
         self._hosts = hosts
 
-    def routes(self) -> dict[str, tuple[str, Handler]]:
+    def routes(self) -> dict[str, tuple[str, Answers]]:
         """Method and handler of each path."""
         return {
             "/api/tags": ("GET", self.tags),
@@ -125,34 +129,39 @@ class OllamaCatalogue:
             "/api/version": ("GET", self.version),
         }
 
-    def tags(self, request: Request, responder: Responder) -> None:
+    def tags(self, request: Request, responder: Responder, sees: Sees) -> None:
         """GET /api/tags."""
         models = [
-            OllamaModel(card.id, card.id, _modified(card), 0, _digest(card), OllamaDetails()) for card in self._directory.cards()
+            OllamaModel(card.id, card.id, _modified(card), 0, _digest(card), OllamaDetails())
+            for card in self._directory.cards()
+            if sees(card.id)
         ]
         responder.send(200, _JSON, _encode(OllamaModels(models)))
 
-    def running(self, request: Request, responder: Responder) -> None:
+    def running(self, request: Request, responder: Responder, sees: Sees) -> None:
         """GET /api/ps."""
 
         def told(said: Mapping[str, str]) -> None:
-            cards = [self._directory.card(model) for host, model in self._hosts.items() if said[host] in SERVING]
+            loaded = [model for host, model in self._hosts.items() if said[host] in SERVING and sees(model)]
+            cards = [self._directory.card(model) for model in loaded]
             models = [OllamaRunningModel(card.id, card.id, 0, _digest(card), OllamaDetails()) for card in cards]
             responder.send(200, _JSON, _encode(OllamaRunning(models)))
 
         self._readiness.ask(self._hosts, told)
 
-    def show(self, request: Request, responder: Responder) -> None:
+    def show(self, request: Request, responder: Responder, sees: Sees) -> None:
         """POST /api/show. Raises InvalidRequest or ModelNotFound."""
         asked = decode_request(_decode_show, request.body)
         name = asked.model or asked.name  # its older name
         if not name:
             raise missing("model")
         card = self._directory.card(name)
+        if not sees(name):
+            raise ModelNotFound(f'model "{name[:200]}" is not served here, or not to you', remedy="GET /api/tags lists yours")
         capabilities = [theirs for ours, theirs in CAPABILITIES.items() if ours in card.abilities]
         responder.send(200, _JSON, _encode(OllamaShown(_modified(card), capabilities)))
 
-    def version(self, request: Request, responder: Responder) -> None:
+    def version(self, request: Request, responder: Responder, sees: Sees) -> None:
         """GET /api/version."""
         responder.send(200, _JSON, _encode(OllamaVersion()))
 

@@ -1,5 +1,7 @@
 """GET /v1/models and /v1/models/{id}."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from antiphon.core.types import ModelCard
@@ -37,9 +39,9 @@ class Models:
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
 
-    def list(self, request: Request, responder: Responder) -> None:
+    def list(self, request: Request, responder: Responder, sees: Callable[[str], bool]) -> None:
         """GET /v1/models."""
-        responder.send(200, _JSON, _encode(ModelList([_object(card) for card in self._directory.cards()])))
+        responder.send(200, _JSON, _encode(ModelList([_object(card) for card in self._directory.cards() if sees(card.id)])))
 
     def show(self, name: str, responder: Responder) -> None:
         """GET /v1/models/{id}. Raises ModelNotFound."""

@@ -68,6 +68,7 @@ calls = Table(
     Column("project", AnyText, nullable=False),
     Column("application", AnyText, nullable=False),
     Column("user", AnyText, nullable=False),
+    Column("guarded", JSON, nullable=True),
     Index("calls_by_time", "started_at"),
     Index("calls_by_model", "model", "number"),
 )

@@ -107,6 +107,7 @@ def _row(event: CallFinished) -> dict[str, Any]:
     row = {name: getattr(event, name) for name in _FIELDS}
     row.update(msgspec.structs.asdict(event.usage))
     row["candidates"] = event.candidates or None
+    row["guarded"] = list(event.guarded) or None
     row["hour"] = hour_of(event.started_at)
     return row
 
@@ -114,6 +115,7 @@ def _row(event: CallFinished) -> dict[str, Any]:
 def _event(told: RowMapping) -> CallFinished:
     fields = {name: told[name] for name in _FIELDS}
     fields["candidates"] = told["candidates"] or {}
+    fields["guarded"] = tuple(told["guarded"] or ())
     return CallFinished(usage=Usage(*(told[name] for name in _USAGE)), **fields)
 
 

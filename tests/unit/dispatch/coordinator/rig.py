@@ -68,7 +68,10 @@ class Wire:
 class Rig:
     lease = LEASE
 
-    def __init__(self, *, eager=True, age=3600.0):
+    def __init__(self, *, eager=True, age=3600.0, lingers=False):
+        self.lingers = lingers
+        """The coordinator has a timer, so that what finds no room waits a moment."""
+        self.timers = []
         self.age = age
         self.clock = FakeClock(unix_time=BEGIN)
         self.wires: list[Wire] = []
@@ -84,8 +87,20 @@ class Rig:
         """A coordinator starts, with what an earlier one kept."""
         self.book = Book(LEASE)
         self.book.load(list(self.rows.values()), self.clock.time(), self.clock.monotonic())
-        self.service = LedgerService(self.book, self.clock, self.keep)
+        self.service = LedgerService(self.book, self.clock, self.keep, self.call_later if self.lingers else None)
         self.board = BoardService(self.clock, first_trial(self.book.epoch))
+
+    def call_later(self, delay, then):
+        self.timers.append((self.clock.monotonic() + delay, then))
+
+    def ring(self, seconds):
+        """Let a moment pass for the coordinator's timers."""
+        self.clock.advance(seconds)
+        due = [then for at, then in self.timers if at <= self.clock.monotonic()]
+        self.timers = [(at, then) for at, then in self.timers if at > self.clock.monotonic()]
+        for then in due:
+            then()
+        self.pump()
 
     def keep(self, rows):
         if self.disk_full:

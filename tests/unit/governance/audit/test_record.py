@@ -18,7 +18,7 @@ CALL = CallFinished(
 )
 JUDGED = {
     *("id", "endpoint", "model", "target", "status", "error", "stream", "started_at", "duration", "ttft", "usage", "attempts"),
-    *("route", "waited", "candidates", "hedged", "degraded", "cost", "estimated", "team", "project", "application"),
+    *("route", "waited", "candidates", "hedged", "degraded", "cost", "estimated", "team", "project", "application", "guarded"),
 }
 
 

@@ -134,6 +134,16 @@ class Book:
             return self._refuse(session, ask, refused)
         return Answer(ask.id, tuple(self._give(session, want) for want in ask.wants))
 
+    def awaits(self, identity: str, ask: Ask, index: int) -> Key | None:
+        """The account whose want has no room, where it would have some if others gave back what they have reserved there."""
+        want = ask.wants[index]
+        account = self._accounts[want.account, want.window]
+        if account.window.kind != "none":
+            return None
+        others = sum(reserved for name, held in account.held.items() if name != identity for reserved, _ in held.slots.values())
+        needed = account.used() + account.escrowed + want.amount - want.capacity
+        return account.key if others >= needed else None
+
     def revoke(self, identity: str, ask: Ask, answer: Answer, before: Sequence[int]) -> Answer:
         """Take back a grant that could not be kept in the journal."""
         shares = []

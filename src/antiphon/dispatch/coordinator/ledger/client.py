@@ -254,7 +254,9 @@ class CoordinatorLedger:
             self._slices.settle(reservation.parts, left_behind(reservation))
         if self._connected:
             if mono < self._acknowledged.valid_until:  # else whether the coordinator has heard everything is not sure
-                self._slices.tidy(mono)
+                heard = self._slices.tidy(mono)
+                if heard is not None:
+                    self._acknowledged.drain(heard)
             self.flush()
             self._tell(Told(self._count()), mono, acknowledged=True)
 

@@ -138,6 +138,17 @@ class Slice:
             self.current = self.uses[self.current.number]
         self.available = max(0, granted - self.drawn)
 
+    def take_in(self, earlier: "Slice") -> None:
+        """Have what an earlier slice of the same account had, too, unless it is this one: nothing of it was reserved any more."""
+        if earlier is self:
+            return
+        self.granted += earlier.granted
+        self.drawn += earlier.drawn
+        for number, use in earlier.uses.items():
+            own = self.uses.setdefault(number, use)
+            if own is not use:
+                own.settled += use.settled
+
     def report(self, *, whole: bool = False, retired: bool = False) -> Report:
         """What the coordinator is told: what has changed, or all."""
         numbers = self.uses if whole else self.changed

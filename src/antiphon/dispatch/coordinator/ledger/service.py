@@ -30,6 +30,15 @@ from antiphon.dispatch.coordinator.ledger.rows import Row
 RECALL_PATIENCE: Final = 0.25
 """Seconds that a worker has to give back what lies idle, before the ask that needs it is decided without."""
 
+LINGER: Final = 0.05
+"""Seconds that an ask waits for what others have reserved, before it is refused: a call has ended for its caller a moment before
+its place is free here, and the next one may come to another worker."""
+
+MAX_LINGERING: Final = 1000
+"""Asks that wait so; one more is refused at once."""
+
+Later = Callable[[float, Callable[[], None]], object]
+"""Calls back after so many seconds."""
 Keep = Callable[[Sequence[Row]], bool]
 """Keeps rows so that they survive this process; False where it cannot now."""
 
@@ -73,16 +82,33 @@ class _Waiting:
         self.deadline = deadline
 
 
-class LedgerService:
-    """Takes what workers say and tells them what follows. ``tick`` is called several times a second."""
+class _Lingering:
+    """An ask that finds no room yet."""
 
-    def __init__(self, book: Book, clock: Clock, keep: Keep) -> None:
+    __slots__ = ("ask", "deadline", "key", "session")
+
+    def __init__(self, session: str, ask: Ask, key: Key, deadline: float) -> None:
+        self.session = session
+        self.ask = ask
+        self.key = key
+        self.deadline = deadline
+
+
+class LedgerService:
+    """Takes what workers say and tells them what follows. ``tick`` is called several times a second.
+
+    Without ``later`` an ask that finds no room is refused at once.
+    """
+
+    def __init__(self, book: Book, clock: Clock, keep: Keep, later: Later | None = None) -> None:
         self._book = book
         self._clock = clock
         self._keep = keep
         self._peers: dict[str, Peer] = {}
         self._sessions: dict[Peer, str] = {}
+        self._later = later
         self._waiting: list[_Waiting] = []
+        self._lingering: list[_Lingering] = []
         self._recalls: dict[int, tuple[str, Key]] = {}
         self._recalling: dict[tuple[str, Key], int] = {}
         self._count = itertools.count(1).__next__
@@ -122,6 +148,7 @@ class LedgerService:
         del self._peers[session]
         self._book.attached = max(1, len(self._peers))
         self._waiting = [waiting for waiting in self._waiting if waiting.session != session]
+        self._lingering = [each for each in self._lingering if each.session != session]
         self._settle_recalls({number for number, (holder, _) in self._recalls.items() if holder == session})
         self._flush()
 
@@ -162,6 +189,8 @@ class LedgerService:
         self._book.tell(session, message.reports, now)
         if message.recalled:
             self._settle_recalls(set(message.recalled))
+        if self._lingering and message.reports:
+            self._look_again({(report.account, report.window) for report in message.reports})
         for ask in message.asks:
             self._ask(session, ask, now)
         if message.asks or not (message.reports or message.recalled):
@@ -182,7 +211,47 @@ class LedgerService:
                 return
             decided = self._book.decide(session, ask, now, final=True)
         assert isinstance(decided, Answer)
-        self._answers.append((session, ask, decided, before))
+        if decided.refused < 0 or not self._linger(session, ask, decided.refused):
+            self._answers.append((session, ask, decided, before))
+
+    def _linger(self, session: str, ask: Ask, refused: int) -> bool:
+        """Have an ask wait for what others may be about to give back; whether there is any sense in that."""
+        key = self._book.awaits(session, ask, refused) if self._later is not None else None
+        if key is None or self._later is None or len(self._lingering) >= MAX_LINGERING:
+            return False
+        if not self._lingering:
+            self._later(LINGER, self._give_up)
+        self._lingering.append(_Lingering(session, ask, key, self._clock.monotonic() + LINGER))
+        return True
+
+    def _look_again(self, changed: set[Key]) -> None:
+        """Grant what finds room now, in the order in which it came."""
+        still: list[_Lingering] = []
+        for each in self._lingering:
+            if each.key in changed:
+                before = self._book.shares(each.session, each.ask)
+                answer = self._book.decide(each.session, each.ask, self._clock.time(), final=True)
+                assert isinstance(answer, Answer)
+                if answer.refused < 0:
+                    self._answers.append((each.session, each.ask, answer, before))
+                    continue
+            still.append(each)
+        self._lingering = still
+
+    def _give_up(self) -> None:
+        """Refuse what has waited for long enough."""
+        mono = self._clock.monotonic()
+        over = [each for each in self._lingering if each.deadline <= mono + 0.001]
+        self._lingering = [each for each in self._lingering if each.deadline > mono + 0.001]
+        for each in over:
+            before = self._book.shares(each.session, each.ask)
+            answer = self._book.decide(each.session, each.ask, self._clock.time(), final=True)
+            assert isinstance(answer, Answer)
+            self._answers.append((each.session, each.ask, answer, before))
+        if self._lingering and self._later is not None:
+            self._later(self._lingering[0].deadline - mono, self._give_up)
+        if over:
+            self._flush()
 
     def _recall(self, session: str, key: Key) -> int:
         number = self._recalling.get((session, key))

@@ -30,6 +30,8 @@ class Slices:
         self._wake = wake
         self._dirty: list[Slice] = []
         self._retired: list[Report] = []
+        self._retiring: list[Slice] = []
+        """Forgotten here, which the coordinator may not have heard."""
         self._looking_through: list[Slice] = []
 
     def find(self, name: str, limit: Limit, now: float, mono: float) -> Slice:
@@ -83,7 +85,10 @@ class Slices:
         self._wake(SETTLED_WITHIN)
 
     def all(self) -> tuple[Report, ...]:
-        """Reports of everything, for a new connection."""
+        """Reports of everything, for a new connection. What was forgotten, and may not have been heard of, is told again."""
+        for part in self._retiring:
+            self.by_key.setdefault((part.name, part.window), part).take_in(part)
+        self._retiring.clear()
         self._dirty.clear()
         self._retired.clear()
         return tuple(part.report(whole=True) for part in self.by_key.values())
@@ -96,8 +101,9 @@ class Slices:
         self._dirty, self._retired = [], []
         return reports
 
-    def tidy(self, mono: float) -> None:
-        """Give back what lies idle at accounts that nobody uses, and forget them."""
+    def tidy(self, mono: float) -> Callable[[], None] | None:
+        """Give back what lies idle at accounts that nobody uses, and forget them; what to call once that was heard, if any."""
+        found: list[Slice] = []
         if not self._looking_through:
             self._looking_through = list(self.by_key.values())
         for _ in range(min(LOOKED_THROUGH, len(self._looking_through))):
@@ -110,3 +116,12 @@ class Slices:
                 del self.latest[part.name]
             part.give_back()
             self._retired.append(part.report(whole=True, retired=True))
+            found.append(part)
+        if not found:
+            return None
+        self._retiring += found
+        return lambda: self._heard(found)
+
+    def _heard(self, parts: Sequence[Slice]) -> None:
+        """The coordinator knows that these were forgotten."""
+        self._retiring = [part for part in self._retiring if part not in parts]

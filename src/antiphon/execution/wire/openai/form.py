@@ -19,6 +19,9 @@ MAX_PARTS: Final = 512
 MAX_VALUE: Final = 1024
 """Bytes of a value that is looked into."""
 _LOOKED_INTO: Final = frozenset((b"model", b"stream", b"api_base", b"base_url"))
+_TEXTS: Final = frozenset((b"prompt", b"instructions", b"input"))
+MAX_TEXT: Final = 256 << 10
+"""Bytes of a text for the model."""
 _TRUE: Final = frozenset((b"true", b"1", b"yes", b"on"))
 _REMEDY: Final = "send multipart/form-data, as OpenAI's clients do"
 
@@ -45,15 +48,7 @@ def is_form(content_type: bytes) -> bool:
 def read_form(body: bytes, content_type: bytes) -> Form:
     """Raises InvalidRequest, naming the field at fault."""
     fields = _Fields(body)
-    try:
-        boundary = parse_options_header(content_type)[1].get(b"boundary", b"")
-        if not boundary:
-            raise InvalidRequest("the content-type has no boundary", remedy=_REMEDY)
-        fields.parse(boundary)
-    except FormParserError as error:
-        raise InvalidRequest(f"the request body is not a form: {error}", remedy=_REMEDY) from error
-    if not fields.complete:
-        raise InvalidRequest("the request body is a form without an end", remedy="send it whole")
+    fields.read(content_type)
     for name in (b"api_base", b"base_url"):
         if name in fields.places:
             raise address_refused(name.decode())
@@ -69,6 +64,13 @@ def read_form(body: bytes, content_type: bytes) -> Form:
     return Form(model, begin, end, stream is not None and body[slice(*stream)].strip().lower() in _TRUE)
 
 
+def texts_of(body: bytes, content_type: bytes) -> list[str]:
+    """What a form says to the model in words. Raises InvalidRequest, naming the field at fault."""
+    fields = _Fields(body, _TEXTS, MAX_TEXT)
+    fields.read(content_type)
+    return [body[begin:end].decode("utf-8", "replace") for begin, end in fields.places.values()]
+
+
 def with_model(body: bytes, place: tuple[int, int], wanted: str) -> bytes:
     """``body`` with the model's name, which stands at ``place``, exchanged; all other bytes stay as they are."""
     whole = memoryview(body)
@@ -78,7 +80,9 @@ def with_model(body: bytes, place: tuple[int, int], wanted: str) -> bytes:
 class _Fields:
     """Notes where the values stand that are looked into."""
 
-    def __init__(self, body: bytes) -> None:
+    def __init__(self, body: bytes, wanted: frozenset[bytes] = _LOOKED_INTO, longest: int = MAX_VALUE) -> None:
+        self._wanted = wanted
+        self._longest = longest
         self.places: dict[bytes, tuple[int, int]] = {}
         self.complete = False
         self._body = body
@@ -88,8 +92,19 @@ class _Fields:
         self._name = b""
         self._place = (0, 0)
 
-    def parse(self, boundary: bytes) -> None:
-        """Raises FormParserError or InvalidRequest."""
+    def read(self, content_type: bytes) -> None:
+        """Raises InvalidRequest for what is no whole form."""
+        try:
+            boundary = parse_options_header(content_type)[1].get(b"boundary", b"")
+            if not boundary:
+                raise InvalidRequest("the content-type has no boundary", remedy=_REMEDY)
+            self._parse(boundary)
+        except FormParserError as error:
+            raise InvalidRequest(f"the request body is not a form: {error}", remedy=_REMEDY) from error
+        if not self.complete:
+            raise InvalidRequest("the request body is a form without an end", remedy="send it whole")
+
+    def _parse(self, boundary: bytes) -> None:
         parser = MultipartParser(
             boundary,
             {
@@ -122,7 +137,7 @@ class _Fields:
     def _headers(self) -> None:
         options = parse_options_header(self._disposition)[1]
         name = options.get(b"name", b"")
-        if name in _LOOKED_INTO and b"filename" not in options:
+        if name in self._wanted and b"filename" not in options:
             self._name = name
 
     def _data(self, data: bytes, start: int, end: int) -> None:
@@ -134,8 +149,8 @@ class _Fields:
         name = self._name.decode()
         if self._name in self.places:
             raise InvalidRequest(f"the field `{name}` stands there twice", remedy="leave one of them out", param=name)
-        if self._place[1] - self._place[0] > MAX_VALUE:
-            raise InvalidRequest(f"the field `{name}` is longer than {MAX_VALUE} bytes", remedy="shorten it", param=name)
+        if self._place[1] - self._place[0] > self._longest:
+            raise InvalidRequest(f"the field `{name}` is longer than {self._longest} bytes", remedy="shorten it", param=name)
         self.places[self._name] = self._place
 
     def _finish(self) -> None:

@@ -97,6 +97,7 @@ TYPES = (
 ERRORS: Mapping[int, tuple[str, str]] = {
     400: ("BadRequest", "The request is not valid, or asks for what this model cannot do."),
     401: ("Unauthenticated", "The API key is missing or wrong."),
+    403: ("PermissionDenied", "The caller's key may not do this."),
     404: ("NotFound", "There is no such model."),
     413: ("TooLarge", "The request body is too large."),
     415: ("Compressed", "The request body is compressed, and bodies are not decompressed here."),
@@ -107,7 +108,7 @@ ERRORS: Mapping[int, tuple[str, str]] = {
     504: ("Silent", "Whoever should have answered was silent for too long."),
 }
 
-ADMIN = (401, 503)
+ADMIN = (401, 403, 503)
 LOOK_UP = (401, 404)
 CALL = tuple(ERRORS)
 KEPT = (400, *LOOK_UP, 503)

@@ -1,4 +1,8 @@
-from antiphon.core.ledger import FOREVER, Hold, Limit, Refusal, Reservation
+import pytest
+
+from antiphon.core.ledger import FOREVER, Hold, Limit, Refusal, Reservation, Window
+from antiphon.dispatch.coordinator.ledger.messages import Told
+from antiphon.dispatch.coordinator.ledger.slices import QUIET
 from tests.unit.dispatch.coordinator.rig import LEASE, Rig
 
 
@@ -31,6 +35,65 @@ def test_what_lies_idle_elsewhere_is_called_back_before_anybody_is_refused():
     assert isinstance(reserve(rig, two, "a", 990, limit), Reservation)
     assert rig.service.stats().recalls == 1
     assert isinstance(reserve(rig, one, "a", 1, limit), Refusal)
+
+
+def waiting(rig, wire, account, amount, limit):
+    """What is told of an ask that finds no room."""
+    told = []
+    assert wire.ledger.reserve([Hold(account, amount, limit)], told.append) is None
+    rig.pump()
+    assert told == []
+    return told
+
+
+def test_a_place_that_is_given_back_a_moment_later_goes_to_who_waits_for_it_in_order():
+    rig = Rig(eager=False, lingers=True)
+    one, two, three, limit = rig.worker(), rig.worker(), rig.worker(), Limit(1)
+    held = reserve(rig, one, "a", 1, limit)
+    second, third = waiting(rig, two, "a", 1, limit), waiting(rig, three, "a", 1, limit)
+    rig.ring(0.02)
+    one.ledger.settle(held, [0])
+    rig.pump()
+    assert [type(told[0]) for told in (second,)] == [Reservation]
+    assert third == []
+    rig.ring(0.05)
+    assert isinstance(third[0], Refusal)
+    assert standing(rig, "a").reserved == 1
+
+
+def test_who_waits_in_vain_is_refused_after_a_moment_and_another_one_after_its_own():
+    rig = Rig(eager=False, lingers=True)
+    one, two, limit = rig.worker(), rig.worker(), Limit(1)
+    reserve(rig, one, "a", 1, limit)
+    first = waiting(rig, two, "a", 1, limit)
+    rig.ring(0.03)
+    second = waiting(rig, two, "a", 1, limit)
+    rig.ring(0.03)
+    assert isinstance(first[0], Refusal)
+    assert second == []
+    rig.ring(0.03)
+    assert isinstance(second[0], Refusal)
+    assert rig.timers == []
+
+
+def test_nobody_waits_for_what_time_alone_gives_back_or_for_more_than_there_is():
+    rig = Rig(eager=False, lingers=True)
+    one, two = rig.worker(), rig.worker()
+    for limit in (Limit(1, Window("sliding", 60)), Limit(1)):
+        reserve(rig, one, limit.window.code, 1, limit)
+    assert isinstance(reserve(rig, two, "sliding/60/0", 1, Limit(1, Window("sliding", 60))), Refusal)
+    assert isinstance(reserve(rig, two, "none/0/0", 2, Limit(1)), Refusal)
+
+
+def test_who_goes_away_while_it_waits_is_forgotten():
+    rig = Rig(eager=False, lingers=True)
+    one, two, limit = rig.worker(), rig.worker(), Limit(1)
+    held = reserve(rig, one, "a", 1, limit)
+    waiting(rig, two, "a", 1, limit)
+    two.cut()
+    one.ledger.settle(held, [0])
+    rig.pump()
+    assert standing(rig, "a").total == 0
 
 
 def test_a_worker_that_hangs_delays_a_recall_for_a_moment_only():
@@ -162,3 +225,28 @@ def test_what_was_charged_survives_the_coordinators_death():
     rig.kill_coordinator()
     rig.start()
     assert (standing(rig, "money").settled, standing(rig, "money").total) == (60, 60)
+
+
+@pytest.mark.parametrize("used_again", [False, True])
+def test_what_was_used_is_not_lost_with_the_news_that_an_account_was_forgotten(used_again):
+    rig = Rig(eager=False)
+    worker, limit = rig.worker(), Limit(1000, outage="open")
+    worker.ledger.settle(reserve(rig, worker, "a", 10, limit), [10])
+    rig.pump()
+    rig.clock.advance(QUIET + 1)
+    rig.service.received(worker, Told(10_000, ()))  # it is heard of, so that its lease goes on
+    rig.pump()
+    worker.ledger._acknowledged.valid_until = rig.clock.monotonic() + 5
+    worker.ledger.beat()
+    assert worker.up
+    worker.cut()  # what it said is lost
+    if used_again:
+        worker.ledger._acknowledged.valid_until = 0.0
+        worker.ledger.settle(worker.ledger.reserve([Hold("a", 5, limit)], lambda _: None), [5])
+    worker.connect()
+    rig.pump()
+    assert standing(rig, "a").settled == (15 if used_again else 10)
+    rig.pass_time(QUIET * 2 + 5)
+    assert standing(rig, "a").settled == (15 if used_again else 10)
+    assert worker.ledger._slices._retiring == []
+    assert rig.book._accounts["a", FOREVER.code].held == {}
