@@ -4,6 +4,8 @@ It shares nothing with the server but the HTTP contract. Only what is listed her
 """
 
 from antiphon_client.admin import (
+    AuditList,
+    AuditRecord,
     CallList,
     CallRecord,
     CallUsage,
@@ -88,6 +90,8 @@ __all__ = [
     "AsyncClient",
     "AsyncCompletionStream",
     "AsyncResponseStream",
+    "AuditList",
+    "AuditRecord",
     "AuthenticationError",
     "BadRequestError",
     "CallList",

@@ -1,6 +1,6 @@
 """``client.admin``: how the server is."""
 
-from typing import Unpack
+from typing import Any, Unpack
 from urllib.parse import urlencode
 
 import msgspec
@@ -294,8 +294,63 @@ class UsageListParams(CallOptions, total=False):
     model: str | None
 
 
+class AuditRecord(ApiObject, frozen=True, kw_only=True, dict=True):
+    """A record of the audit trail."""
+
+    chain: str
+    """Each server writes a chain of its own."""
+    number: int
+    """Counts the records of the chain, from 1."""
+    at: float = 0.0
+    """Unix time, seconds, at which it was written."""
+    kind: str = ""
+    """``call``, or an act such as ``keys.revoke``."""
+    key: str | None = None
+    """Name of the caller's key; none where there was none, or it was erased. Likewise the next three."""
+    user: str | None = None
+    client: str | None = None
+    """Address of the caller."""
+    actor: str | None = None
+    """Acts: the account of the operating system that did it."""
+    erased: tuple[str, ...] = ()
+    """Which of these four were erased."""
+    facts: dict[str, Any] = msgspec.field(default_factory=dict)
+    """All else that is known."""
+    hash: str = ""
+    """SHA-256 of the chain up to and with this record, in hexadecimal digits."""
+
+
+class AuditList(Answer, frozen=True, kw_only=True, dict=True):
+    """Records of the audit trail, latest first."""
+
+    data: tuple[AuditRecord, ...]
+    has_more: bool = False
+    """There are more: ask again with ``after``, the last one's ``chain/number``."""
+    object: str = "list"
+
+
+class AuditListParams(CallOptions, total=False):
+    """Which records."""
+
+    limit: int | None
+    """1 to 1000; the server's default is 100."""
+    after: str | None
+    """Only records behind this one: ``chain/number``."""
+    since: str | float | None
+    """A date, a time in UTC, or Unix time in seconds."""
+    until: str | float | None
+    key: str | None
+    """Only records of this key; likewise all that follow."""
+    user: str | None
+    model: str | None
+    status: int | None
+    id: str | None
+    """The request id."""
+    kind: str | None
+
+
 class Admin(Resource):
-    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls``, ``limits`` and ``usage`` want one."""
+    """How the server is. Where it has keys, all but ``health``, ``ready`` and ``metrics`` want one."""
 
     def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -325,13 +380,17 @@ class Admin(Resource):
         """What callers have used and spent. Raises APIError."""
         return self._sender.whole(_usage(take(params, UsageListParams, self._options)))
 
+    def audit(self, **params: Unpack[AuditListParams]) -> AuditList:
+        """The audit trail, latest first. Raises APIError."""
+        return self._sender.whole(_audit(take(params, AuditListParams, self._options)))
+
     def metrics(self, **options: Unpack[CallOptions]) -> str:
         """The metrics in Prometheus' text format. Raises APIError."""
         return self._sender.whole(_metrics(_how(options, self._options)))
 
 
 class AsyncAdmin(AsyncResource):
-    """How the server is. Where it has keys, ``processes``, ``routes``, ``calls``, ``limits`` and ``usage`` want one."""
+    """How the server is. Where it has keys, all but ``health``, ``ready`` and ``metrics`` want one."""
 
     async def health(self, **options: Unpack[CallOptions]) -> Health:
         """That the server answers. Raises APIError."""
@@ -360,6 +419,10 @@ class AsyncAdmin(AsyncResource):
     async def usage(self, **params: Unpack[UsageListParams]) -> UsageList:
         """What callers have used and spent. Raises APIError."""
         return await self._sender.whole(_usage(take(params, UsageListParams, self._options)))
+
+    async def audit(self, **params: Unpack[AuditListParams]) -> AuditList:
+        """The audit trail, latest first. Raises APIError."""
+        return await self._sender.whole(_audit(take(params, AuditListParams, self._options)))
 
     async def metrics(self, **options: Unpack[CallOptions]) -> str:
         """The metrics in Prometheus' text format. Raises APIError."""
@@ -396,6 +459,10 @@ def _limits(params: Params) -> Ask[LimitList]:
 
 def _usage(params: Params) -> Ask[UsageList]:
     return Ask(path=_asking("/admin/usage", params), decode=reader(UsageList), options=params.options)
+
+
+def _audit(params: Params) -> Ask[AuditList]:
+    return Ask(path=_asking("/admin/audit", params), decode=reader(AuditList), options=params.options)
 
 
 def _asking(path: str, params: Params) -> str:

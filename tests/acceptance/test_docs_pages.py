@@ -15,7 +15,7 @@ from antiphon.core.processes import ServerState
 from antiphon.gateway.admin.app import create_app
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
-from antiphon.storage.memory_records import MemoryRecordStore
+from antiphon.storage.memory_records import MemoryAuditTrail, MemoryRecordStore
 
 FLAGS = (
     "--no-sandbox",
@@ -54,7 +54,7 @@ async def ready(_request: Request) -> Response:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The control plane on a free loopback port, with stand-ins for the two paths of the data plane that the pages ask."""
-    control = create_app(NoSources(), MemoryRecordStore())
+    control = create_app(NoSources(), MemoryRecordStore(), MemoryAuditTrail())
     app = Starlette(routes=[Route("/v1/models", models), Route("/ready", ready), Mount("/", control)])
     started = threading.Event()
     server = Server(configure(app, grace=1.0), started.set)

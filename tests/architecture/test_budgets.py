@@ -42,6 +42,7 @@ CATCHES_EVERYTHING: dict[str, str] = {
 """``file: function`` -> why nothing may escape from here (a border to a process, a plugin or a peer)."""
 
 IMPORTS_LATE: dict[str, str] = {
+    "src/antiphon/cli/acts.py: antiphon.bootstrap": "loads the database's libraries, which only a change needs",
     "src/antiphon/cli/chat.py: readline": "changes how input() behaves, so only a conversation loads it",
     "src/antiphon/bootstrap/access.py: antiphon.governance.roles.cedar": "13 MB, which only policies of the operator's own need",
     "src/antiphon/config/access.py: antiphon.governance.roles.cedar": "the same",

@@ -2,10 +2,15 @@
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
+from antiphon.storage.records.database import connect, file_url
+from tests.integration.databases import MakeEngine, fresh_database
 from tests.integration.postgres_server import PostgresServer, programs
 from tests.integration.redis_server import RedisServer
 
@@ -30,3 +35,20 @@ def postgres_server(need):
     yield server
     server.stop()
     shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def make_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeEngine]:
+    """Each engine has a database of its own."""
+    numbers, engines = count(), list[Engine]()
+
+    def make() -> Engine:
+        if request.param == "sqlite":
+            engines.append(connect(file_url(tmp_path / f"{next(numbers)}.db")))
+        else:
+            engines.append(connect(fresh_database(request.getfixturevalue("postgres_server"))))
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        engine.dispose()

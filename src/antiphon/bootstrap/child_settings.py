@@ -33,7 +33,8 @@ def child_settings(role: str, settings: Settings) -> Settings:
         case "coordinator":
             return Settings(server=ending, models=(), data_dir=settings.data_dir)
         case "control":
-            return Settings(server=ending, models=(), limits=settings.limits, records=settings.records, data_dir=settings.data_dir)
+            kept = Settings(server=ending, models=(), records=settings.records, audit=settings.audit, data_dir=settings.data_dir)
+            return msgspec.structs.replace(kept, limits=settings.limits)
         case _:
             return Settings(server=ending, models=())
 

@@ -124,12 +124,15 @@ async def main(child: Child) -> None:
     spec = child.spec
     sources = SocketSources(spec.run_dir, spec.settings)
     records = KeptRecords(spec.settings)
-    config = configure(create_app(sources, records.store), spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name))
+    app = create_app(sources, records.store, records.trail)
+    config = configure(app, spec.settings.server.grace, uds=socket_path(spec.run_dir, spec.name))
 
     def take(update: Update) -> None:
         sources.take(update)
         records.take(update.settings.records)
+        records.audit.note("settings.take", update.epoch)
 
+    records.audit.note("server.start", spec.epoch)
     server = Server(config, lambda: child.ready(take))
     stopper = asyncio.create_task(_stop(child.stopping, server))
     try:
@@ -137,6 +140,7 @@ async def main(child: Child) -> None:
     finally:
         stopper.cancel()
         await sources.close()
+        records.audit.note("server.stop", spec.epoch)
         await records.close()
 
 

@@ -92,7 +92,7 @@ def _fixed(process: PlannedProcess) -> tuple[object, ...]:
     front = (bool(settings.server.tls_cert), settings.server.proxy_protocol != "none")
     told: tuple[object, ...] = (front, settings.server.event_spill_mb, settings.data_dir, settings.cache_dir)
     if process.role == "control":
-        told = (settings.records.url, settings.data_dir)
+        told = (settings.records.url, settings.audit, settings.data_dir)
     return (process.role, process.command, process.environment, *told)
 
 

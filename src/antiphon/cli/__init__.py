@@ -13,7 +13,10 @@ from antiphon.cli.application import Application
 from antiphon.cli.output import EXIT_INTERRUPTED, cannot_write, report, report_unexpected
 from antiphon.core.errors import AntiphonError
 
-COMMANDS = ("serve", "chat", "models", "engine", "keys", "usage", "config", "doctor", "bench", "simulate", "fidelity", "version")
+COMMANDS = (
+    *("serve", "chat", "models", "engine", "keys", "usage", "audit", "records"),
+    *("config", "doctor", "bench", "simulate", "fidelity", "version"),
+)
 """Modules of this package, each with an ``app``; in the order of the help."""
 
 HELP = "One endpoint in front of every language model that a team has."

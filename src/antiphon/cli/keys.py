@@ -14,10 +14,12 @@ import typer
 from antiphon.bootstrap.revocations import Revocation, Revocations, revocations_file
 from antiphon.bootstrap.revoking import Outcome
 from antiphon.bootstrap.revoking import revoke as revoke_keys
+from antiphon.cli.acts import note
 from antiphon.cli.output import print_json, tell
 from antiphon.cli.settings import load_settings
 from antiphon.config import Settings
 from antiphon.config.keys_file import FIELDS, LISTS, KeyRow, is_name, is_owner, key_rows, read_keys_file
+from antiphon.core.audit import Act
 from antiphon.core.errors import AntiphonError, NotFound, SetupError
 from antiphon.core.moments import HOW, parse_moment
 from antiphon.gateway.key_table import digest_of
@@ -169,6 +171,7 @@ def _change(name: str, config: Path | None, wait: float, json: bool, *, revoked:
     settings, row = _found(name, config)
     digest = row.digest.hex()
     outcome = revoke_keys(revocations_file(settings.data_dir), [Revocation(digest, row.name, revoked)], wait)
+    note(config, Act("keys.revoke" if revoked else "keys.restore", key=row.name or f"sha256:{digest}"))
     done = f"{row.name or 'the key'} (sha256:{digest[:SHOWN_DIGITS]}...) is {'revoked' if revoked else 'restored'}"
     if outcome.silent:
         raise AntiphonError(

@@ -14,10 +14,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from rich.table import Column
 
 from antiphon.bootstrap import models as local
+from antiphon.cli.acts import note
 from antiphon.cli.options import takes
 from antiphon.cli.output import print_json, tell, warn
 from antiphon.cli.settings import load_settings
 from antiphon.config import LocalModelSettings, Settings
+from antiphon.core.audit import Act
 from antiphon.core.errors import ConfigError, SetupError
 from antiphon.registry.catalogue import CatalogueEntry
 
@@ -157,6 +159,7 @@ def add(options: AddOptions) -> None:
         entry = local.add(
             settings, CatalogueEntry(**fields, adapters=_adapters(options.adapter or ())), progress, pull=options.pull
         )
+    note(options.config, Act("models.add", {"model": entry.name}))
     row = next(row for row in local.overview(settings) if row.name == entry.name)
     if options.json:
         print_json(row)
@@ -180,6 +183,8 @@ def rm(
     if not yes:
         _confirm(planned)
     removed = local.remove(settings, name, keep_files=keep_files)
+    if removed.entry or removed.files:
+        note(config, Act("models.rm", {"model": name}))
     if json:
         print_json(removed)
         return

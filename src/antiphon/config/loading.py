@@ -13,7 +13,7 @@ import yaml
 from antiphon.config.consistency import Checker
 from antiphon.config.document import compose_file, readable_by_all
 from antiphon.config.environment import overlay
-from antiphon.config.network import PROVIDER_FILES, SERVER_FILES
+from antiphon.config.network import AUDIT_FILES, PROVIDER_FILES, SERVER_FILES
 from antiphon.config.problems import Place, raise_all
 from antiphon.config.reader import INVALID, Reader
 from antiphon.config.schema import struct_type
@@ -176,6 +176,7 @@ def _completed(settings: Settings, paths: _Paths) -> Settings:
             for index, model in enumerate(settings.models)
         ),
         server=paths.within(settings.server, "server", SERVER_FILES),
+        audit=paths.within(settings.audit, "audit", AUDIT_FILES),
         providers=tuple(
             _addressed(paths.within(provider, f"providers[{index}]", PROVIDER_FILES), f"providers[{index}].url" in paths.places)
             for index, provider in enumerate(settings.providers)

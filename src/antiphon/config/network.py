@@ -14,6 +14,7 @@ from antiphon.transport.tls import TlsOptions, client_context, server_context
 
 TLS_FIELDS = ("ca_file", "client_cert", "client_key", "server_name")
 PROVIDER_FILES = ("ca_file", "client_cert", "client_key")
+AUDIT_FILES = ("checkpoints", "key_file")
 SERVER_FILES = ("tls_cert", "tls_key", "keys_file")
 
 PROXY_VERSIONS = {"v1": frozenset((1,)), "v2": frozenset((2,)), "both": frozenset((1, 2))}

@@ -119,6 +119,24 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Days for which a call is kept; 0 keeps all."""
 
 
+class AuditSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The audit trail: a chain of hashes over all calls and administrative acts, beside the ``records``."""
+
+    enabled: bool = True
+    """Keep it."""
+    keep_days: Annotated[float, Meta(ge=0, le=36500)] = 400.0
+    """Days for which a record is kept; 0 keeps all. Records go up to a signed checkpoint, and what stays can be verified."""
+    checkpoints: str = ""
+    """File of the signed checkpoints, best on another disk or host; empty takes ``audit/checkpoints.jsonl`` in `data_dir`."""
+    checkpoint_records: Annotated[int, Meta(ge=1)] = 10000
+    """Records after which a checkpoint is signed."""
+    checkpoint_seconds: Seconds = 300.0
+    """Seconds after which one is signed if anything was recorded, and at the end of the server."""
+    key_file: str = ""
+    """PEM file of the Ed25519 private key that signs; it is made where it is missing. Empty takes ``audit/signing-key.pem`` in
+    `data_dir`."""
+
+
 class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The public HTTP server."""
 
@@ -366,6 +384,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is looked for in requests and answers: personal data, secrets, injections, banned words, and so on."""
     records: RecordSettings = RecordSettings()
     """Where finished calls are recorded, and for how long."""
+    audit: AuditSettings = AuditSettings()
+    """What is kept of calls and acts for those who have to prove it."""
     embeddings: EmbeddingSettings = EmbeddingSettings()
     """The built-in text encoder."""
     data_dir: Text = msgspec.field(default_factory=lambda: platformdirs.user_data_dir("antiphon", appauthor=False))

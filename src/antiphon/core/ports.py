@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from antiphon.core.audit import AuditEntry, AuditQuery
 from antiphon.core.errors import AntiphonError
 from antiphon.core.events import CallFinished
 from antiphon.core.types import Call, Frame, Headers, Usage
@@ -203,3 +204,10 @@ class RecordStore(Protocol):
 
     def forget(self, before: float) -> int:
         """Forget the calls that began before a moment, Unix time in seconds; how many they were."""
+
+
+class AuditTrail(Protocol):
+    """Tells what was done, by whom and when. Its methods may block. Each raises AntiphonError where it cannot be done now."""
+
+    def search(self, query: AuditQuery, limit: int) -> Sequence[AuditEntry]:
+        """The last records that are asked for, latest first. Raises InvalidRequest where ``after`` is not there."""

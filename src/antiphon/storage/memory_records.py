@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
+from antiphon.core.audit import AuditEntry, AuditQuery
 from antiphon.core.events import CallFinished
 from antiphon.core.usage import MAX_ROWS, Dimension, UsageQuery, UsageRow, hour_of
 
@@ -49,6 +50,13 @@ class MemoryRecordStore:
         self._records.clear()
         self._records.extend(kept)
         return forgotten
+
+
+class MemoryAuditTrail:
+    """AuditTrail in which nothing is written."""
+
+    def search(self, query: AuditQuery, limit: int) -> Sequence[AuditEntry]:
+        return ()
 
 
 def _value(event: CallFinished, dimension: Dimension) -> str:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from antiphon.gateway.admin.app import create_app
 from antiphon.governance.roles.functions import ADMINISTER, ENDPOINTS, USE
 from antiphon.governance.roles.policies import GRANTS
-from antiphon.storage.memory_records import MemoryRecordStore
+from antiphon.storage.memory_records import MemoryAuditTrail, MemoryRecordStore
 from antiphon.testing import MockUpstream
 from tests.acceptance.command_line import CommandLine
 from tests.integration.gateway.data_plane import WholeServer, provider
@@ -62,7 +62,7 @@ def chat(server: WholeServer, who: str, model: str) -> int:
 
 
 def admin_routes() -> list[tuple[str, str]]:
-    routes = [route for route in create_app(Mock(), MemoryRecordStore()).routes if isinstance(route, Route)]
+    routes = [route for route in create_app(Mock(), MemoryRecordStore(), MemoryAuditTrail()).routes if isinstance(route, Route)]
     return [
         (method, route.path)
         for route in routes

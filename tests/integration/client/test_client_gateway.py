@@ -263,6 +263,8 @@ class TestOfAWholeServer:
         (record,) = calls.data
         assert (record.id, record.model, record.target, record.status) == (answer.request_id, "mock-model", "p0/mock-model", 200)
         assert record.usage.total_tokens == answer.usage.total_tokens
+        (entry,) = caller.call("admin.audit", id=record.id, kind="call", limit=5).data
+        assert (entry.facts["cost"], entry.key, entry.erased) == (record.cost, record.principal, ())
         with pytest.raises(BadRequestError) as told:
             caller.call("admin.calls", limit=0)
         assert told.value.param == "limit"

@@ -1,15 +1,12 @@
 """Records in real databases: SQLite in a file, and a PostgreSQL server."""
 
-import os
 import threading
-from collections.abc import Callable, Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import Engine, create_engine, inspect, make_url, text
+from sqlalchemy import Engine, inspect, make_url
 
 from antiphon.core.errors import RecordsUnavailable
 from antiphon.core.usage import UsageQuery
@@ -17,35 +14,8 @@ from antiphon.storage.records.database import connect, file_url, server_url, upg
 from antiphon.storage.records.schema import metadata
 from antiphon.storage.records.store import SqlRecordStore
 from antiphon.testing.record_store_contract import SAMPLE_EVENT, check_record_store
+from tests.integration.databases import MakeEngine
 from tests.integration.postgres_server import PostgresServer
-
-MakeEngine = Callable[[], Engine]
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def make_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeEngine]:
-    """Each engine has a database of its own."""
-    numbers, engines = count(), list[Engine]()
-
-    def make() -> Engine:
-        if request.param == "sqlite":
-            engines.append(connect(file_url(tmp_path / f"{next(numbers)}.db")))
-            return engines[-1]
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        name = f"test_{os.getpid()}_{next(_databases)}"
-        admin = create_engine(server_url(server.url), isolation_level="AUTOCOMMIT")
-        with admin.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        admin.dispose()
-        engines.append(connect(server_url(server.url).set(database=name)))
-        return engines[-1]
-
-    yield make
-    for engine in engines:
-        engine.dispose()
-
-
-_databases = count()
 
 
 def test_the_contract_holds(make_engine: MakeEngine) -> None:
@@ -72,9 +42,12 @@ def test_the_migrations_lead_to_the_schema_that_is_used(make_engine: MakeEngine)
 
 def test_down_and_up_again(make_engine: MakeEngine) -> None:
     engine = make_engine()
-    SqlRecordStore(engine).add([SAMPLE_EVENT])
+    SqlRecordStore(engine).add([SAMPLE_EVENT], "worker/1")
     upgrade(engine, "0001")
-    assert SqlRecordStore(engine).recent(1) == [SAMPLE_EVENT]
+    assert "audit_records" not in inspect(engine).get_table_names()
+    again = SqlRecordStore(engine)
+    again.add([SAMPLE_EVENT], "worker/1")
+    assert again.recent(10) == [SAMPLE_EVENT]
 
 
 def test_records_are_there_after_a_restart_and_a_bundle_that_comes_again_counts_once(make_engine: MakeEngine) -> None:

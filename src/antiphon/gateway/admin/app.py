@@ -5,8 +5,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from antiphon.core.ports import RecordStore
-from antiphon.gateway.admin import calls, docs, limits, metrics, processes, routes, usage
+from antiphon.core.ports import AuditTrail, RecordStore
+from antiphon.gateway.admin import audit, calls, docs, limits, metrics, processes, routes, usage
 from antiphon.gateway.admin.errors import HANDLERS
 from antiphon.gateway.admin.sources import ControlSources
 
@@ -28,8 +28,13 @@ class _SafeHeaders:
         await self._app(scope, receive, sending)
 
 
-def create_app(sources: ControlSources, records: RecordStore, *, patience: float = metrics.PATIENCE) -> Starlette:
-    """The application that serves ``sources`` and ``records``; a process that is silent for ``patience`` seconds counts as down."""
+def create_app(
+    sources: ControlSources, records: RecordStore, trail: AuditTrail, *, patience: float = metrics.PATIENCE
+) -> Starlette:
+    """The application that serves ``sources``, ``records`` and ``trail``.
+
+    A process that is silent for ``patience`` seconds counts as down.
+    """
     return Starlette(
         routes=[
             *docs.routes(),
@@ -39,6 +44,7 @@ def create_app(sources: ControlSources, records: RecordStore, *, patience: float
             *limits.routes(sources),
             *calls.routes(records),
             *usage.routes(records),
+            *audit.routes(trail),
         ],
         middleware=[Middleware(_SafeHeaders)],
         exception_handlers=dict(HANDLERS),

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route
 from antiphon.core.errors import InvalidRequest
 from antiphon.core.moments import HOW, parse_moment
 from antiphon.core.ports import RecordStore
+from antiphon.core.spreadsheet import harmless
 from antiphon.core.usage import DIMENSIONS, MAX_ROWS, Dimension, UsageQuery, UsageRow
 from antiphon.gateway.admin.responses import JsonResponse
 
@@ -55,11 +56,11 @@ def usage_query(asked: Mapping[str, str]) -> UsageQuery:
             raise InvalidRequest(what, remedy=f"known: {', '.join(DIMENSIONS)}", param="by")
         by.append(dimension)
     only = {dimension: asked[dimension] for dimension in DIMENSIONS if dimension in asked}
-    return UsageQuery(tuple(by), _moment(asked.get("since", ""), "since"), _moment(asked.get("until", ""), "until"), only)
+    return UsageQuery(tuple(by), moment(asked.get("since", ""), "since"), moment(asked.get("until", ""), "until"), only)
 
 
-def _moment(text: str, name: str) -> float:
-    """Unix time of a moment; 0 for nothing."""
+def moment(text: str, name: str) -> float:
+    """Unix time of the moment that a parameter gives; 0 for nothing. Raises InvalidRequest."""
     try:
         return parse_moment(text) if text else 0.0
     except ValueError:
@@ -71,9 +72,5 @@ def as_csv(by: Sequence[Dimension], rows: Sequence[UsageRow]) -> str:
     written = io.StringIO()
     lines = csv.writer(written)
     lines.writerow((*by, *COUNTS))
-    lines.writerows((*(_harmless(row.group[each]) for each in by), *(getattr(row, name) for name in COUNTS)) for row in rows)
+    lines.writerows((*(harmless(row.group[each]) for each in by), *(getattr(row, name) for name in COUNTS)) for row in rows)
     return written.getvalue()
-
-
-def _harmless(name: str) -> str:
-    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name

@@ -4,23 +4,97 @@ import contextlib
 import logging
 import os
 import sqlite3
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Engine, create_engine, event
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+
+from antiphon.core.errors import RecordsUnavailable
 
 PATIENCE: Final = 5.0
 """Seconds to wait for a lock, or for a connection."""
 _MIGRATIONS: Final = Path(__file__).with_name("migrations")
+_MIGRATING: Final = threading.Lock()
+"""Alembic keeps what it is doing in globals."""
 _BESIDE: Final = ("", "-wal", "-shm")
 
 log = logging.getLogger(__name__)
+
+
+class Database:
+    """A database that is brought to the latest schema when it is first used. From any thread.
+
+    While it cannot be reached every use raises RecordsUnavailable, and the next one tries again.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._upgraded = False
+        self._upgrading = threading.Lock()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """All that is done within is done, or none of it. In SQLite it begins with the first statement that writes."""
+        with self._told(), self.engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """For reading: all statements within see the same moment."""
+        with self._told(), self.engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN")
+            else:
+                connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+            connection.rollback()
+
+    def settle(self, *, whole: bool = False) -> None:
+        """SQLite: see to it that what was committed survives the loss of power; ``whole``: and that nothing older is in the log."""
+        if self.engine.dialect.name == "sqlite":
+            with self._told(), self.engine.connect() as connection:
+                connection.exec_driver_sql(f"PRAGMA wal_checkpoint({'TRUNCATE' if whole else 'PASSIVE'})")
+
+    def revisions(self) -> tuple[str, ...]:
+        """The schemas that there are, the oldest first."""
+        found = ScriptDirectory.from_config(_alembic()).walk_revisions()
+        return tuple(sorted(each.revision for each in found))
+
+    def revision(self) -> str | None:
+        """The schema that the database has; None where it has none. It is not upgraded for that."""
+        with self._told(upgraded=True), self.engine.connect() as connection:
+            return _revision(connection)
+
+    def migrate(self, revision: str) -> None:
+        """Bring it to a schema; an older one loses what it has no place for."""
+        with self._told(upgraded=True):
+            upgrade(self.engine, revision)
+
+    def close(self) -> None:
+        """Close all connections; the next use opens them again."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def _told(self, *, upgraded: bool = False) -> Iterator[None]:
+        try:
+            with self._upgrading:
+                if not self._upgraded and not upgraded:
+                    upgrade(self.engine)
+                    self._upgraded = True
+            yield
+        except (SQLAlchemyError, OSError) as error:
+            cause = getattr(error, "orig", None) or error
+            reason = str(cause).strip().partition("\n")[0]
+            raise RecordsUnavailable(f"the database of the records cannot be used: {reason}") from None
 
 
 def file_url(path: Path) -> URL:
@@ -63,9 +137,8 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
 
 
 def _migrate(engine: Engine, revision: str) -> None:
-    config = Config(attributes={})
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    with engine.connect() as connection:
+    config = _alembic()
+    with _MIGRATING, engine.connect() as connection:
         config.attributes["connection"] = connection
         known = _revision(connection)
         if revision != "head" and known is not None and known > revision:
@@ -73,6 +146,12 @@ def _migrate(engine: Engine, revision: str) -> None:
         else:
             command.upgrade(config, revision)
         connection.commit()
+
+
+def _alembic() -> Config:
+    config = Config(attributes={})
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    return config
 
 
 def _revision(connection: Any) -> str | None:

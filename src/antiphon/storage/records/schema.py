@@ -73,3 +73,36 @@ calls = Table(
     Index("calls_by_model", "model", "number"),
 )
 """Finished calls. ``hour`` is ``2026-12-01T09`` in UTC: its beginning is the day, and the month."""
+
+audit_chains = Table(
+    "audit_chains",
+    metadata,
+    Column("chain", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+"""Where each chain of the audit trail ends. Whoever writes to a chain locks its row."""
+
+audit_records = Table(
+    "audit_records",
+    metadata,
+    Column("chain", Text, primary_key=True),
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("id", AnyText, nullable=False),
+    Column("model", AnyText, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("key", AnyText, nullable=True),
+    Column("user", AnyText, nullable=True),
+    Column("client", AnyText, nullable=True),
+    Column("actor", AnyText, nullable=True),
+    Column("salts", JSON, nullable=False),
+    Column("record", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Index("audit_by_time", "at", "chain", "number"),
+    Index("audit_by_key", "key", "at"),
+    Index("audit_by_user", "user", "at"),
+    Index("audit_by_id", "id"),
+)
+"""The audit trail. ``record`` is what is chained; what names somebody stands beside it, where it can be erased."""

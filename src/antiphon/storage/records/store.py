@@ -1,21 +1,19 @@
 """Finished calls in a SQL database, and what they used together."""
 
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, case, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
 
-from antiphon.core.errors import RecordsUnavailable
 from antiphon.core.events import CallFinished
 from antiphon.core.types import Usage
 from antiphon.core.usage import MAX_ROWS, Dimension, UsageQuery, UsageRow, hour_of
-from antiphon.storage.records.database import upgrade
+from antiphon.governance.audit.record import of_call
+from antiphon.storage.records.audit_writer import AuditWriter
+from antiphon.storage.records.database import Database
 from antiphon.storage.records.schema import bundles, calls
 
 AT_ONCE: Final = 5000
@@ -42,29 +40,30 @@ _COLUMNS: Final[Mapping[Dimension, ColumnElement[str]]] = {
 
 
 class SqlRecordStore:
-    """RecordStore on a database, which is brought to the latest schema when it is first used. From any thread.
+    """RecordStore on a ``Database``. From any thread. What is added goes to the audit trail too, in the same transaction.
 
     While the database cannot be reached every method raises RecordsUnavailable, and the next one tries again.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._upgraded = False
-        self._upgrading = threading.Lock()
+    def __init__(self, engine: Engine, audit: AuditWriter | None = None) -> None:
+        self.database = Database(engine)
+        self._audit = audit
 
     def add(self, events: Sequence[CallFinished], once: str = "") -> None:
         rows = [_row(event) for event in events]
-        with self._transaction() as connection:
+        with self.database.transaction() as connection:
             if once and not self._is_new(connection, once):
                 return
             if rows:
                 connection.execute(insert(calls), rows)
+                if self._audit is not None:
+                    self._audit.write(connection, [of_call(event) for event in events])
 
     def recent(self, limit: int, model: str = "") -> Sequence[CallFinished]:
         wanted = select(calls).order_by(calls.c.number.desc()).limit(limit)
         if model:
             wanted = wanted.where(calls.c.model == model)
-        with self._transaction() as connection:
+        with self.database.transaction() as connection:
             return [_event(row) for row in connection.execute(wanted).mappings()]
 
     def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
@@ -79,14 +78,14 @@ class SqlRecordStore:
             wanted = wanted.where(_COLUMNS[dimension] == value)
         if groups:
             wanted = wanted.group_by(*groups).order_by(*groups)
-        with self._transaction() as connection:
+        with self.database.transaction() as connection:
             return [_usage(query.by, row) for row in connection.execute(wanted.limit(MAX_ROWS))]
 
     def forget(self, before: float) -> int:
         forgotten = 0
         while True:
             oldest = select(calls.c.number).where(calls.c.started_at < before).limit(AT_ONCE).scalar_subquery()
-            with self._transaction() as connection:
+            with self.database.transaction() as connection:
                 count = connection.execute(delete(calls).where(calls.c.number.in_(oldest))).rowcount
                 forgotten += count
                 if count < AT_ONCE:
@@ -95,21 +94,7 @@ class SqlRecordStore:
 
     def close(self) -> None:
         """Close all connections; the next use opens them again."""
-        self._engine.dispose()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
-        try:
-            with self._upgrading:
-                if not self._upgraded:
-                    upgrade(self._engine)
-                    self._upgraded = True
-            with self._engine.begin() as connection:
-                yield connection
-        except (SQLAlchemyError, OSError) as error:
-            cause = getattr(error, "orig", None) or error
-            reason = str(cause).strip().partition("\n")[0]
-            raise RecordsUnavailable(f"the database of the records cannot be used: {reason}") from None
+        self.database.close()
 
     def _is_new(self, connection: Connection, name: str) -> bool:
         """Whether a bundle comes for the first time; it is marked."""

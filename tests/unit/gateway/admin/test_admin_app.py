@@ -20,7 +20,7 @@ from antiphon.gateway.admin.page import Page
 from antiphon.gateway.admin.sources import EngineReport
 from antiphon.governance.limits import Limits, Rule
 from antiphon.observability.metrics_snapshot import MetricsSnapshot
-from antiphon.storage.memory_records import MemoryRecordStore
+from antiphon.storage.memory_records import MemoryAuditTrail, MemoryRecordStore
 
 PROCESSES = (
     ProcessState("control", "control", 1, "ready", 1.0, pid=11),
@@ -83,7 +83,9 @@ def sources() -> FakeSources:
 
 @pytest.fixture
 def client(sources):
-    with TestClient(create_app(sources, MemoryRecordStore(), patience=0.05), raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(sources, MemoryRecordStore(), MemoryAuditTrail(), patience=0.05), raise_server_exceptions=False
+    ) as client:
         yield client
 
 

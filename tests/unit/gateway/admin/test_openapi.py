@@ -70,6 +70,7 @@ def test_it_describes_every_public_endpoint():
         "GET /admin/routes",
         "GET /admin/limits",
         "GET /admin/usage",
+        "GET /admin/audit",
         "GET /admin/calls",
     }
 

@@ -9,6 +9,7 @@ from antiphon import __version__
 from antiphon.core.processes import ServerState
 from antiphon.core.schedules import RouteStates
 from antiphon.core.usage import DIMENSIONS
+from antiphon.gateway.admin.audit import DEFAULT_RECORDS, MAX_RECORDS, AuditList
 from antiphon.gateway.admin.calls import DEFAULT_CALLS, MAX_CALLS, CallList
 from antiphon.gateway.admin.limits import DEFAULT_LIMITS, MAX_LIMITS, LimitList
 from antiphon.gateway.admin.openapi import answers, anthropic, media, ollama, requests, responses, retrieval
@@ -90,6 +91,7 @@ TYPES = (
     CallList,
     LimitList,
     UsageList,
+    AuditList,
 )
 
 ERRORS: Mapping[int, tuple[str, str]] = {
@@ -333,6 +335,7 @@ def _operation_paths() -> Json:
     ready["responses"]["503"] = {"description": "Something does not serve yet, or no longer.", "content": _json("Ready")}
     limit = {"type": "integer", "minimum": 1, "maximum": MAX_CALLS, "default": DEFAULT_CALLS}
     listed = {"type": "integer", "minimum": 1, "maximum": MAX_LIMITS, "default": DEFAULT_LIMITS}
+    audited = {"type": "integer", "minimum": 1, "maximum": MAX_RECORDS, "default": DEFAULT_RECORDS}
     exposition = {"text/plain": {"schema": {"type": "string"}, "example": 'antiphon_up{process="worker-0",role="worker"} 1.0\n'}}
     return {
         "/health": {
@@ -374,6 +377,24 @@ def _operation_paths() -> Json:
                 ]
             }
             | _answers(_json("UsageList") | {"text/csv": {"schema": {"type": "string"}}}, (400, *ADMIN))
+        },
+        "/admin/audit": {
+            "get": _look("audit", "The audit trail, latest first", "Operations")
+            | {
+                "parameters": [
+                    _query("limit", audited, 20),
+                    _query("after", {"type": "string"}, "3f9c0a62d1b47e58/12"),
+                    _query("since", {"type": "string"}, "2026-12-01"),
+                    _query("until", {"type": "string"}, "2027-01-01"),
+                    _query("key", {"type": "string"}, "ann"),
+                    _query("user", {"type": "string"}, "ann"),
+                    _query("model", {"type": "string"}, MODEL),
+                    _query("status", {"type": "integer"}, 200),
+                    _query("id", {"type": "string"}, ""),
+                    _query("kind", {"type": "string"}, "call"),
+                ]
+            }
+            | _answers(_json("AuditList"), (400, *ADMIN))
         },
         "/admin/calls": {
             "get": _look("calls", "The last calls, latest first", "Operations")
