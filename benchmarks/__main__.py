@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import dialects, engine, ledger, nesting, snapshot
+from benchmarks import dialects, engine, ledger, nesting, refusals, snapshot
 from benchmarks.gateway import __main__ as gateway
 from benchmarks.gateway import workers
 from benchmarks.guardrails import __main__ as guardrails
@@ -20,6 +20,7 @@ BENCHMARKS = {
     "engine": engine.main,
     "ledger": ledger.main,
     "snapshot": snapshot.main,
+    "refusals": refusals.main,
     "scheduler": scheduler.main,
     "trips": trips.main,
     "drills": drills.main,

@@ -20,7 +20,8 @@ import yaml
 from antiphon.bootstrap.run_folders import run_folders
 from antiphon.bootstrap.snapshots.file import Snapshot, SnapshotSource, read, write
 from antiphon.config import Settings, load
-from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of
+from antiphon.core.types import Principal
+from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of, owner_text
 from antiphon.gateway.keys import KeyRing
 from benchmarks.processes import Process, Trouble, free_port, memory_mb
 
@@ -102,7 +103,7 @@ def files(folder: Path, keys: int, models: int, repeats: int) -> tuple[float, fl
 
 def lookups(keys: int, repeats: int) -> None:
     """Print what recognising a key costs, known and new."""
-    rows = [(digest_of(key(number).encode()), f"caller-{number:06}") for number in range(keys)]
+    rows = [(digest_of(key(number).encode()), owner_text(Principal(f"caller-{number:06}"))) for number in range(keys)]
     table = KeyTable.of(rows)
     bare = dict(rows)
     ring = KeyRing(table)

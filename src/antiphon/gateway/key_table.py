@@ -17,6 +17,8 @@ _PREFIX = 8
 _BLOCK = 4096 * DIGEST
 _LISTS = ("roles", "models")
 """Fields of a principal that are lists; no name in them has a comma."""
+_NOBODY = "nobody" + 7 * "\t"
+"""Whose key stands for an unknown one where there is none."""
 _OFFSET = struct.Struct("<I")
 _SPAN = struct.Struct("<II")
 
@@ -50,8 +52,8 @@ class KeyTable(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_keys(cls, keys: Iterable[tuple[str, str]]) -> "KeyTable":
-        """The table of owners and their keys in clear. Without any key everybody may call."""
-        rows = [(digest_of(key.encode()), owner) for owner, key in keys]
+        """The table of names and their keys in clear. Without any key everybody may call."""
+        rows = [(digest_of(key.encode()), owner_text(Principal(name))) for name, key in keys]
         return cls.of(rows, required=bool(rows))
 
     def __len__(self) -> int:
@@ -86,13 +88,19 @@ class KeyIndex:
 
     def owner(self, digest: bytes) -> str | None:
         """Whose key has this digest, as ``owner_text`` says it; None where it is nobody's."""
+        known, owner = self.nearest(digest)
+        return owner if known else None
+
+    def nearest(self, digest: bytes) -> tuple[bool, str]:
+        """Whether a digest is somebody's, and whose; of one that is nobody's, whose another one is, found by the same work."""
+        last = len(self._prefixes) - 1
+        if last < 0:
+            return False, _NOBODY
         prefix = int.from_bytes(digest[:_PREFIX], "big")
-        index = bisect_left(self._prefixes, prefix)
-        while index < len(self._prefixes) and self._prefixes[index] == prefix:
-            if self._table.digest(index) == digest:
-                return self._table.owner(index)
+        index = min(bisect_left(self._prefixes, prefix), last)
+        while not (known := self._table.digest(index) == digest) and index < last and self._prefixes[index + 1] == prefix:
             index += 1
-        return None
+        return known, self._table.owner(index)
 
 
 def digest_of(key: bytes) -> bytes:
@@ -101,17 +109,18 @@ def digest_of(key: bytes) -> bytes:
 
 
 def owner_text(principal: Principal) -> str:
-    """Somebody as a short text: the name, and behind blanks what is known besides, such as ``team=research``."""
+    """Somebody as a short text: all that is known, in the order of the fields of ``Principal``, with tabs; no name has one.
+
+    What is not known is an empty text, so that every owner is read by the same work.
+    """
     known = msgspec.structs.asdict(principal)
     for field in _LISTS:
         known[field] = ",".join(known[field])
-    return " ".join([known.pop("name"), *(f"{field}={value}" for field, value in known.items() if value)])
+    return "\t".join(str(value) if value else "" for value in known.values())
 
 
 def principal_of(text: str) -> Principal:
-    """The reverse of ``owner_text``. No name has a blank."""
-    name, *fields = text.split(" ")
-    known = dict(field.split("=", 1) for field in fields)
-    expires = float(known.pop("expires", "0"))
-    roles, models = (tuple(filter(None, known.pop(field, "").split(","))) for field in _LISTS)
-    return Principal(name, **known, expires=expires, roles=roles, models=models)
+    """The reverse of ``owner_text``."""
+    name, team, project, application, user, expires, roles, models = text.split("\t")
+    roles_of, models_of = tuple(filter(None, roles.split(","))), tuple(filter(None, models.split(",")))
+    return Principal(name, team, project, application, user, float(expires or "0.0"), roles_of, models_of)

@@ -10,9 +10,6 @@ from antiphon.gateway.key_table import KeyIndex, KeyTable, digest_of, principal_
 MAX_REMEMBERED = 16_384
 """Headers remembered with their principal, so that a known key is hashed once; about 300 bytes each. One more, and all go."""
 
-_NOBODY = "nobody expires=1.0"
-"""Stands for whom an unknown key belongs to, so that to refuse it is as much work as to refuse another."""
-
 
 class KeyRing:
     """Knows whose key is whose, by hash alone. Without any key everybody may call.
@@ -49,11 +46,11 @@ class KeyRing:
     def _recognise(self, authorization: bytes) -> Principal:
         scheme, _, key = authorization.partition(b" ")
         digest = digest_of(key.strip())
-        owner = self._index.owner(digest)
-        principal = principal_of(owner or _NOBODY)
+        known, owner = self._index.nearest(digest)
+        principal = principal_of(owner)
         revoked = digest in self._revoked or scheme.lower() != b"bearer"
         over = 0.0 < principal.expires <= self._time()
-        if owner is None or revoked or over:
+        if not known or revoked or over:
             raise _unknown()
         if len(self._remembered) >= MAX_REMEMBERED:
             self._remembered.clear()

@@ -21,7 +21,7 @@ from antiphon.config.keys_file import key_rows
 from antiphon.core.errors import NoSpace, SetupError
 from antiphon.gateway.key_table import KeyTable, owner_text
 
-FORMAT = 1
+FORMAT = 2
 _MAGIC = b"ANTISNAP"
 _HEAD = struct.Struct(">8sIQ32s")
 """What it is, format, epoch, SHA-256 of the payload."""

@@ -10,7 +10,8 @@ from antiphon.bootstrap.snapshots.file import Snapshot, SnapshotSource, read, re
 from antiphon.bootstrap.snapshots.folder import SnapshotFolder
 from antiphon.config import KeySettings, LocalModelSettings, ProviderSettings, Secret, ServerSettings, Settings
 from antiphon.core.errors import NoSpace, SetupError
-from antiphon.gateway.key_table import KeyIndex, digest_of
+from antiphon.core.types import Principal
+from antiphon.gateway.key_table import KeyIndex, digest_of, owner_text
 
 SETTINGS = Settings(
     server=ServerSettings(keys=(KeySettings(name="me", key=Secret("hidden-caller")),)),
@@ -48,7 +49,7 @@ def test_a_snapshot_comes_back_with_its_secrets_and_the_callers_as_digests(sourc
     assert (snapshot.epoch, snapshot.sha256) == (7, source.sha256)
     assert snapshot.settings == without_callers(SETTINGS)
     assert snapshot.settings.providers[1].key.reveal() == "hidden-key"
-    assert KeyIndex(snapshot.keys).owner(digest_of(b"hidden-caller")) == "me"
+    assert KeyIndex(snapshot.keys).owner(digest_of(b"hidden-caller")) == owner_text(Principal("me"))
 
 
 def test_nothing_secret_lies_on_the_disk_or_is_printed(source):
