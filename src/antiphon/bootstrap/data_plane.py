@@ -49,8 +49,6 @@ _LOCAL_TIMEOUTS = ClientTimeouts(connect=5.0, first_byte=3600.0, idle=3600.0, ke
 """A small machine may take minutes for a long answer in one piece; a host that dies is seen at once by its closed socket."""
 RENEW_EVERY = AGE / 4
 """Seconds between two renewals of what calls under way have reserved, so that none is taken for forgotten."""
-_HOST_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=10.0, idle=10.0, keep_alive=60.0)
-"""Of the compute host, where it looks at texts; what it does not do in time is done without it, or refused."""
 _PROBE_TIMEOUTS = ClientTimeouts(connect=1.0, first_byte=1.0, idle=1.0)
 
 _KINDS = {
@@ -102,9 +100,8 @@ class DataPlane:
             self._renew(meter)
             runs["reserve"] = pipeline.together(self.in_flight.reserve, meter.reserve)
             runs["settle"] = pipeline.together(self.in_flight.settle, meter.settle)
-        if guards := guarding(
-            settings, directory, lambda: self._pool(Origin(socket_path=socket_path(run_dir, "compute")), _HOST_TIMEOUTS)
-        ):
+        host = Origin(socket_path=socket_path(run_dir, "compute"))
+        if guards := guarding(settings, directory, lambda patience: self._pool(host, _host_timeouts(patience))):
             runs["guard"] = guards.look
             runs["choose"] = pipeline.together(guards.guard, runs["choose"])
         allowed = access(settings, keys, directory)
@@ -211,6 +208,10 @@ class DataPlane:
         return Readiness(
             {name: self._pool(Origin(socket_path=socket_path(run_dir, name)), _PROBE_TIMEOUTS) for name in names}, __version__
         )
+
+
+def _host_timeouts(patience: float) -> ClientTimeouts:
+    return ClientTimeouts(connect=min(1.0, patience), first_byte=patience, idle=patience, keep_alive=60.0)
 
 
 def _able(settings: Settings) -> dict[str, tuple[str, ...]]:

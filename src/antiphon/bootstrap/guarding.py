@@ -17,9 +17,12 @@ from antiphon.governance.guarding.rules import Mode, Rule
 from antiphon.governance.guardrails import GUARDRAILS
 from antiphon.transport.client import ClientPool
 
+PATIENCE, IMPATIENCE = 10.0, 0.5
+"""Seconds that a worker waits for the compute host with a text that it cannot look at itself, and with one that it can."""
 
-def guarding(settings: Settings, directory: Directory, host: Callable[[], ClientPool]) -> Guarding | None:
-    """What the settings ask for; None where nothing is guarded. ``host`` connects to the compute host."""
+
+def guarding(settings: Settings, directory: Directory, host: Callable[[float], ClientPool]) -> Guarding | None:
+    """What the settings ask for; None where nothing is guarded. ``host`` connects to the compute host, with patience in seconds."""
     found = tuple(rules(settings.guardrails))
     if not found:
         return None
@@ -28,7 +31,7 @@ def guarding(settings: Settings, directory: Directory, host: Callable[[], Client
     def names_of(name: str) -> tuple[str, ...]:
         return directory.names_of(name)  # of an unknown one it raises, which is not kept
 
-    return Guarding(found, names_of, HostFinder(host()))
+    return Guarding(found, names_of, HostFinder(host(PATIENCE), host(IMPATIENCE)))
 
 
 def rules(rows: tuple[GuardrailSettings, ...]) -> Iterator[ScopedRule]:

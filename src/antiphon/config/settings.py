@@ -82,10 +82,10 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Person who uses it."""
     expires: Annotated[str, Meta(max_length=64)] = ""
     """Date, or time (ISO 8601, in UTC unless it says otherwise), from which on it counts no longer."""
-    roles: tuple[Owner, ...] = ()
+    roles: Annotated[tuple[Owner, ...], Meta(min_length=1)] = ()
     """What it may do: ``admin``, ``platform``, ``ml``, ``developer``, ``auditor``, ``billing``, or roles of your own policies. Left
     out, those of ``access.default_roles``."""
-    models: tuple[Name, ...] = ()
+    models: Annotated[tuple[Name, ...], Meta(min_length=1)] = ()
     """The only models that it may use, by any of their names; left out, all that its roles may."""
 
 
@@ -174,7 +174,8 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keys of the callers. With none, and no ``keys_file``, whoever reaches the listen address may call."""
     keys_file: str = ""
     """Text file of further keys, one ``name sha256:HEX`` a line, as ``antiphon keys new`` prints it; behind that there may be
-    ``team=NAME``, ``project=NAME``, ``application=NAME``, ``user=NAME`` and ``expires=TIME``. Read again on reload."""
+    ``team=NAME``, ``project=NAME``, ``application=NAME``, ``user=NAME``, ``roles=NAME,NAME``, ``models=NAME,NAME`` and
+    ``expires=TIME``. Read again on reload."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -129,7 +129,8 @@ class ContentBlocked(InvalidRequest):
 
     def __init__(self, rule: str, kind: str, side: str) -> None:
         whose = "the request" if side == "input" else "the model's answer"
-        super().__init__(f'the guardrail "{rule}" found {kind} in {whose}, which is not passed on')
+        remedy = "" if side == "input" else "ask something else, or ask the operator about this guardrail"
+        super().__init__(f'the guardrail "{rule}" found {kind} in {whose}, which is not passed on', remedy=remedy)
 
 
 class PayloadTooLarge(RequestError):
@@ -235,7 +236,7 @@ class GuardrailsUnavailable(CapacityError):
     """What is said cannot be looked at by the guardrails at the moment."""
 
     code = "guardrails_unavailable"
-    usual_remedy = "try again; a shorter text can be looked at all the same"
+    usual_remedy = "try again in a moment"
 
 
 class RecordsUnavailable(CapacityError):

@@ -1,7 +1,10 @@
 """Who calls, and what that caller may do."""
 
+import json
 from collections.abc import Callable
+from typing import Final
 
+from antiphon.core.errors import InvalidRequest
 from antiphon.core.types import Principal
 from antiphon.execution.wire.endpoints import ENDPOINTS
 from antiphon.gateway.exchange import Exchange
@@ -9,6 +12,10 @@ from antiphon.gateway.keys import KeyRing
 from antiphon.governance.roles.functions import function_at
 from antiphon.governance.roles.rights import Rights
 from antiphon.transport.server import Request
+
+_MODEL: Final = b'"model"'
+_ESCAPED: Final = b"\\u006"
+"""How letters of that name begin where they are escaped, which nobody does who means well."""
 
 
 class Access:
@@ -41,8 +48,18 @@ class Access:
         """Part of stage 2, for a deployment with keys: whether the caller may do this with the model that it names."""
         call = exchange.call
         assert call is not None
+        if call.model_place is None and names_twice(call.body):
+            raise InvalidRequest("the field `model` stands there twice", remedy="leave one of them out", param="model")
         if self._rights is not None:
             self._rights.check_model(call.principal, ENDPOINTS[call.endpoint].ability, call.model)
+
+
+def names_twice(body: bytes) -> bool:
+    """Whether a request names two models, of which a server may read the other one than was permitted."""
+    if body.count(_MODEL) < 2 and _ESCAPED not in body:
+        return False
+    pairs: list[tuple[str, object]] = json.loads(body, object_pairs_hook=list)  # the outermost object comes as its pairs
+    return sum(name == "model" for name, _ in pairs) > 1
 
 
 def shown_key(request: Request) -> bytes:

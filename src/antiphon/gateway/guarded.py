@@ -9,7 +9,7 @@ from antiphon.core.types import Frame, Headers, Usage
 from antiphon.execution.wire.said import Channel, Speech, Spot, is_words
 from antiphon.gateway.exchange import Exchange
 from antiphon.governance.guarding.masks import Masks
-from antiphon.governance.guarding.rules import Acts, Known, Rule, microseconds
+from antiphon.governance.guarding.rules import ALONE, Acts, Known, Rule, microseconds
 from antiphon.governance.guarding.streams import StreamGuard
 from antiphon.governance.guarding.texts import OutputGuard, TextCollector, changed_leaves
 from antiphon.transport import sse
@@ -26,8 +26,6 @@ _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).en
 
 ON_THE_LOOP: Final = 300.0
 """Microseconds that looking at a text may take on the loop; what would take longer is looked at elsewhere."""
-ALONE: Final = 50_000.0
-"""Microseconds that it may take there all the same, when nobody else answers."""
 
 
 class Guard(Protocol):
@@ -219,7 +217,9 @@ class Guarded:
                 return
             try:
                 if known is None and microseconds(self._rules, texts) > ALONE:
-                    raise GuardrailsUnavailable("the answer is long, and the process that looks at long texts does not answer")
+                    raise GuardrailsUnavailable(
+                        "the answer is long, and the process that looks at long texts is away or has too much to do"
+                    )
                 self._whole.know(known or {})
                 self._end(whole.guarded(self._whole, forget=self._changes), usage)
             except AntiphonError as error:

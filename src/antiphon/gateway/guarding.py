@@ -7,20 +7,22 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.core.errors import GuardrailsUnavailable
+from antiphon.core.errors import GuardrailsUnavailable, PayloadTooLarge
 from antiphon.core.types import Call, Principal
 from antiphon.execution.wire.asked import asked as asked_in
+from antiphon.execution.wire.asked import continues, read_request
 from antiphon.execution.wire.endpoints import SPEECHES
 from antiphon.execution.wire.openai.form import texts_of
 from antiphon.execution.wire.said import Spot
 from antiphon.gateway.exchange import Exchange
-from antiphon.gateway.guarded import ALONE, ON_THE_LOOP, Finder, Guarded, OutputRules, put
+from antiphon.gateway.guarded import ON_THE_LOOP, Finder, Guarded, OutputRules, put
 from antiphon.governance.guarding.masks import Masks
-from antiphon.governance.guarding.rules import Acts, Known, Rule, microseconds
+from antiphon.governance.guarding.rules import ALONE, Acts, Known, Rule, microseconds
 from antiphon.governance.guarding.texts import InputGuard, TextCollector
 
 _LETTERS: Final = "abcdefghijkmnpqrstuvwxyz"
-_CONTINUES: Final = b'"previous_response_id"'
+MOST_TEXT: Final = 2_000_000
+"""Characters of a request that are looked at, at most: the loop is held up for a moment by each million."""
 MAX_KNOWN: Final = 10_000
 """Callers and models of which it is remembered which guardrails are theirs."""
 
@@ -117,7 +119,6 @@ class _Asked:
         self.rules = [rule for rule in every if rule.input]
         """Those that look at it."""
         self.acts = Acts()
-        self.masks = _masks(call.body)
         self.over = False
         """It was looked at elsewhere, or could not be."""
         self._too_long = False
@@ -130,8 +131,9 @@ class _Asked:
             self.rules = [msgspec.structs.replace(rule, mode="block") if rule.mode == "mask" else rule for rule in self.rules]
             self._form = texts_of(call.body, call.content_type)
         elif self.rules:
-            self._request = json.loads(call.body)
+            self._request = read_request(call.body)
             self._spots = list(asked_in(self._request))
+        self.masks = Masks(call.body, _suffix() if continues(self._request) else "")
         self._guard = InputGuard(self.rules, self.masks, self.acts)
 
     def texts(self) -> list[str]:
@@ -139,7 +141,13 @@ class _Asked:
         collector = TextCollector()
         for spot in self._spots:
             put(collector, spot)
-        return [*collector.texts, *self._form]
+        texts = [*collector.texts, *self._form]
+        if sum(map(len, texts)) > MOST_TEXT:
+            raise PayloadTooLarge(
+                f"the texts of this request have more than {MOST_TEXT} characters, the most that guardrails look at",
+                remedy="send less",
+            )
+        return texts
 
     def looked(self, known: Known | None, texts: Sequence[str]) -> None:
         """It was looked at elsewhere; None where it could not be."""
@@ -151,7 +159,7 @@ class _Asked:
         """The call as the model may see it; with the bytes of the caller where nothing had to be changed."""
         if self._too_long:
             raise GuardrailsUnavailable(
-                "the text is long, and the process that looks at long texts does not answer", retry_after=1.0
+                "the text is long, and the process that looks at long texts is away or has too much to do", retry_after=1.0
             )
         for text in self._form:
             self._guard.text(text)
@@ -163,8 +171,6 @@ class _Asked:
         )
 
 
-def _masks(body: bytes) -> Masks:
-    """The placeholders of a call. Where it continues another one, whose texts have their own, these are told apart."""
-    continues = _CONTINUES in body
-    suffix = "".join(secrets.choice(_LETTERS) for _ in range(3)) if continues else ""
-    return Masks(body, suffix)
+def _suffix() -> str:
+    """What tells the placeholders of a call from those of the one that it goes on from."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(3))

@@ -8,7 +8,7 @@ import msgspec
 from antiphon.core.errors import AntiphonError
 from antiphon.core.types import Headers
 from antiphon.execution.wire.host_guardrails import PATH, LookFor, decode_found, encode_look_for
-from antiphon.governance.guarding.rules import Known, Rule
+from antiphon.governance.guarding.rules import ALONE, Known, Rule, microseconds
 from antiphon.transport.client import ClientPool
 
 Then = Callable[[Known | None], None]
@@ -17,10 +17,11 @@ _JSON: Final = ((b"content-type", b"application/json"),)
 
 
 class HostFinder:
-    """Asks the compute host over ``pool``."""
+    """Asks the compute host: over ``pool`` of what cannot be done here, over ``impatient`` of what can be, if it must."""
 
-    def __init__(self, pool: ClientPool) -> None:
+    def __init__(self, pool: ClientPool, impatient: ClientPool) -> None:
         self._pool = pool
+        self._impatient = impatient
 
     def find(self, rules: Sequence[Rule], texts: Sequence[str], then: Then) -> None:
         """Have texts looked at by rules; ``then`` is called once, maybe before this returns."""
@@ -30,7 +31,8 @@ class HostFinder:
         except UnicodeEncodeError:  # half a character
             then(None)
             return
-        self._pool.request("POST", PATH, _JSON, body, _Answer(keys, texts, then))
+        pool = self._pool if microseconds(rules, texts) > ALONE else self._impatient
+        pool.request("POST", PATH, _JSON, body, _Answer(keys, texts, then))
 
 
 class _Answer:

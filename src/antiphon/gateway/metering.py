@@ -18,6 +18,9 @@ USUAL_ANSWER: Final = 1024
 """Tokens that the answer of a call without a bound is taken to have where tokens are limited."""
 LONGEST_ANSWER: Final = 4096
 """Tokens after which a call without a bound is told to stop, where money is limited and its model's longest answer is not known."""
+FREE_SOON: Final = 1.0
+"""Seconds after which a caller may try again where a place was wanted: nobody knows when one will be free."""
+_CONCURRENCY: Final = MEASURES.index("concurrency")
 _MONEY: Final = MEASURES.index("money")
 _COUNTING: Final = frozenset(name for name, endpoint in ENDPOINTS.items() if endpoint.ability == "count_tokens")
 """Endpoints at which no model reads anything."""
@@ -155,6 +158,8 @@ class Metering:
                 f"what {_owner(rule)} may use is limited, and what was used cannot be known at the moment", retry_after=1.0
             )
         what = self._in_words(rule)
+        if rule.place == _CONCURRENCY:
+            return LimitReached(f"{_owner(rule)} may have {what}, which is used up", retry_after=FREE_SOON)
         if rule.place != _MONEY:
             return LimitReached(f"{_owner(rule)} may have {what}, which is used up", retry_after=refusal.retry_after)
         most = _money(amounts[_MONEY], self._currency)

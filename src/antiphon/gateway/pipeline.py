@@ -23,7 +23,7 @@ import msgspec
 from antiphon.core.errors import AntiphonError, Draining, InternalError, UnsupportedEncoding
 from antiphon.core.events import CallFinished
 from antiphon.core.ports import Model, Observer
-from antiphon.core.types import NO_WISHES, Call, Wishes
+from antiphon.core.types import NO_WISHES, Call, Principal, Wishes
 from antiphon.dispatch.directory import Directory
 from antiphon.execution.wire.bounds import bound_of
 from antiphon.execution.wire.endpoints import ENDPOINTS
@@ -239,8 +239,11 @@ def tell(observer: Observer, client: Callable[[Request], str] | None = None) -> 
         )
         if call is not None and call.routings:
             event = routed(event, call)
-        if exchange.metered is not None:
-            event = metered(event, exchange)
+        if exchange.metered is not None and (exchange.cost or exchange.estimated):
+            event = msgspec.structs.replace(event, cost=exchange.cost, estimated=exchange.estimated)
+        who = exchange.principal
+        if who.team or who.project or who.application or who.user:
+            event = owned(event, who)
         if exchange.acts is not None and exchange.acts.counts:
             event = msgspec.structs.replace(event, guarded=exchange.acts.told())
         observer.call_finished(event if client is None else msgspec.structs.replace(event, client=client(exchange.request)))
@@ -261,18 +264,9 @@ def routed(event: CallFinished, call: Call) -> CallFinished:
     )
 
 
-def metered(event: CallFinished, exchange: Exchange) -> CallFinished:
-    """The event with what the call cost, and whom."""
-    who = exchange.principal
-    return msgspec.structs.replace(
-        event,
-        cost=exchange.cost,
-        estimated=exchange.estimated,
-        team=who.team,
-        project=who.project,
-        application=who.application,
-        user=who.user,
-    )
+def owned(event: CallFinished, who: Principal) -> CallFinished:
+    """The event with whom the caller's key belongs to."""
+    return msgspec.structs.replace(event, team=who.team, project=who.project, application=who.application, user=who.user)
 
 
 def forwarded_for(request: Request) -> str:

@@ -98,6 +98,20 @@ def test_what_a_policy_forbids_no_role_and_no_alias_gives_back(server: WholeServ
     assert [chat(server, "small-only", model) for model in ("small", "fast", "big", "best")] == [200, 200, 403, 403]
 
 
+def test_a_request_that_names_two_models_is_refused_however_they_are_written(server: WholeServer) -> None:
+    for first in ('"model"', '"mod\\u0065l"'):
+        body = f'{{{first}: "big", "messages": [{{"role": "user", "content": "model"}}], "model": "small"}}'
+        headers = {"authorization": "Bearer key-of-small-only", "content-type": "application/json"}
+        answer = httpx2.post(f"{server.url}/v1/chat/completions", content=body.encode(), headers=headers, timeout=20)
+        assert answer.status_code == 400, answer.text
+        assert "stands there twice" in answer.text
+
+
+def test_a_path_with_a_slash_too_many_leads_nowhere(server: WholeServer) -> None:
+    answer = get(server, "/admin/usage/", "admin")
+    assert (answer.status_code, "location" in answer.headers) == (404, False)
+
+
 def test_a_caller_sees_its_own_models_in_every_dialect(server: WholeServer) -> None:
     def seen(who: str, path: str, field: str = "data", **headers: str) -> set[str]:
         answer = httpx2.get(f"{server.url}{path}", headers={"authorization": f"Bearer key-of-{who}", **headers}, timeout=20)

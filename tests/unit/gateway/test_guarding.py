@@ -33,10 +33,12 @@ class GuardedDoor(Door):
         self.model = model
 
     def ask(self, endpoint: str = "chat/completions", /, **body: Any) -> None:
-        request = Request("POST", b"/v1/" + endpoint.encode(), {}, json.dumps({"model": "m", **body}).encode())
+        self.pipeline.run(endpoint, *self.came(json.dumps({"model": "m", **body}).encode(), endpoint))
+
+    def came(self, body: bytes, endpoint: str = "chat/completions") -> tuple[Request, Responder]:
         self.written = b""
         self.responder = Responder(self, keep_alive=True)
-        self.pipeline.run(endpoint, request, self.responder)
+        return Request("POST", b"/v1/" + endpoint.encode(), {}, body), self.responder
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -437,3 +439,100 @@ def test_a_rule_for_words_alone_looks_at_neither_thoughts_nor_arguments() -> Non
     door = GuardedDoor(FakeModel("p/m").chat("123"), words)
     door.ask(messages=user("hi"))
     assert door.status == 400
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"previous_response_id": "resp_1"},
+        {"input": [{"type": "item_reference", "id": "msg_1"}, {"role": "user", "content": "ab@cd"}]},
+        {"input": [{"id": "msg_1"}, {"role": "user", "content": "ab@cd"}]},
+    ],
+)
+def test_a_call_that_goes_on_from_another_one_has_placeholders_of_its_own(more: dict[str, Any]) -> None:
+    door = GuardedDoor(FakeModel("p/m").script(*responses(["of [MAIL_1]"])), rule(MAIL))
+    door.ask("responses", **{"input": "ab@cd", "stream": True, **more})
+    assert "[MAIL_1]" not in json.dumps(door.asked)
+    assert "[MAIL_1" in json.dumps(door.asked)
+    assert said_in_responses(door.events()) == "of [MAIL_1]"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"model":"m","messages":[{"role":"user","content":"ab@cd"}],"messages":[{"role":"user","content":"clean"}]}',
+        b'{"model":"m","messages":[{"role":"user","content":"ab@cd","content":"clean"}]}',
+        b'{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"description":"ab@cd","description":"clean"}]}',
+    ],
+)
+def test_a_field_that_stands_twice_is_refused(body: bytes) -> None:
+    door = GuardedDoor(FakeModel("p/m"), rule(MAIL))
+    door.pipeline.run("chat/completions", *door.came(body))
+    assert (door.status, door.model.calls) == (400, [])
+    assert b"stands there twice" in door.body
+
+
+def test_a_field_that_stands_twice_within_arguments_hides_nothing() -> None:
+    door = GuardedDoor(FakeModel("p/m").chat("ok"), rule(MAIL))
+    arguments = '{"to": "ab@cd", "to": "clean"}'
+    door.ask(messages=[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": arguments}}]}])
+    assert "ab@cd" not in json.dumps(door.asked)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"x": {"enum": ["a@b"]}}}}}]},
+        {
+            "tools": [
+                {"name": "f", "input_schema": {"properties": {"format": {"title": "a@b", "default": "a@b", "examples": ["a@b"]}}}}
+            ]
+        },
+        {"tools": [{"type": "custom", "custom": {"format": {"type": "grammar", "grammar": {"definition": "a@b"}}}}]},
+        {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "s", "description": "a@b", "schema": {"const": "a@b"}},
+            }
+        },
+        {"text": {"format": {"type": "json_schema", "schema": {"description": "a@b"}}}},
+        {"format": {"description": "a@b"}},
+        {"chat_template": "a@b"},
+        {"chat_template_kwargs": {"note": "a@b"}},
+        {"guided_choice": ["a@b"]},
+        {"stop": ["a@b"]},
+        {"foo": {"bar": ["a@b"]}},
+        {"documents": [{"name": "a@b", "url": "a@b"}]},
+        {"messages": [{"role": "a@b", "content": "hi"}]},
+        {"messages": [{"role": "assistant", "content": "hi", "thinking": "a@b"}]},
+    ],
+)
+def test_no_field_hides_a_text_from_a_guardrail(more: dict[str, Any]) -> None:
+    door = GuardedDoor(FakeModel("p/m").chat("ok"), rule(MAIL))
+    door.ask(**{"messages": user("hi"), **more})
+    assert door.status == 200
+    assert "a@b" not in json.dumps(door.asked)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "more"),
+    [
+        ("completions", {"prompt": [1.0, 2.0]}),
+        ("completions", {"prompt": [None, 1, 2]}),
+        ("completions", {"prompt": ["", 1]}),
+        ("completions", {"prompt": [[1, 2], [3]]}),
+        ("completions", {"prompt": "hi", "prompt_token_ids": [1, 2]}),
+        ("embeddings", {"input": [True, 17]}),
+    ],
+)
+def test_nothing_that_is_written_as_numbers_is_let_through(endpoint: str, more: dict[str, Any]) -> None:
+    door = GuardedDoor(FakeModel("p/m"), rule(MAIL))
+    door.ask(endpoint, **more)
+    assert (door.status, door.model.calls) == (400, [])
+    assert b"token ids" in door.body
+
+
+def test_more_text_than_can_be_looked_at_is_refused() -> None:
+    door = GuardedDoor(FakeModel("p/m"), rule(MAIL))
+    door.ask(messages=user("x" * 2_000_001))
+    assert door.status == 413

@@ -124,3 +124,9 @@ def test_every_path_of_the_administration_does_something_and_unknown_ones_are_fo
         assert function_at("DELETE", path) == ADMINISTER
     assert function_at("HEAD", "/admin/usage") == "read_usage"
     assert function_at("GET", "/admin/usages") == function_at("GET", "/admin") == ADMINISTER
+
+
+def test_a_policy_that_cannot_be_decided_permits_nothing() -> None:
+    policy = '@id("f") forbid(principal, action, resource == Model::"big") when { 1 + 9223372036854775807 > 0 };'
+    with pytest.raises(PermissionDenied, match="a policy cannot be decided"):
+        rights(policy).check_model(Principal("k"), "chat", "big")

@@ -35,7 +35,7 @@ def create_app(
 
     A process that is silent for ``patience`` seconds counts as down.
     """
-    return Starlette(
+    app = Starlette(
         routes=[
             *docs.routes(),
             *metrics.routes(sources, patience),
@@ -49,3 +49,5 @@ def create_app(
         middleware=[Middleware(_SafeHeaders)],
         exception_handlers=dict(HANDLERS),
     )
+    app.router.redirect_slashes = False  # the address that it would lead to is that of the socket between the processes
+    return app

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -66,6 +66,8 @@ class Acts:
         return tuple(f"{act.side}.{act.mode}.{act.rule}.{act.kind}={count}" for act, count in self.counts.items())
 
 
+ALONE: Final = 50_000.0
+"""Microseconds that looking at texts may hold up a loop at most, when nobody else looks at them."""
 Found = tuple[Rule, Finding]
 Known = Mapping[str, Mapping[str, Sequence[Finding]]]
 """What was found in texts elsewhere: by text, and by the key of the rule."""

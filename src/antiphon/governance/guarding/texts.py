@@ -84,10 +84,18 @@ class TextCollector:
         return _within_json(text, self.text)
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. Raises ValueError where a field stands there twice: who knows which of them is read."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a field stands there twice")
+    return found
+
+
 def _within_json(text: str, guarded: Any) -> str:
     """Each string within a JSON document, which is left as it is written where nothing changes; what is no JSON is one text."""
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError):
         return str(guarded(text))
     changed = changed_leaves(document, guarded)

@@ -37,6 +37,8 @@ class CedarDecider:
         ]
         asked = {"principal": _reference(uid), "action": _reference(_action(function)), "resource": _reference(resource)}
         found = cedarpy.is_authorized({**asked, "context": {}}, self._policies, entities)
+        if found.diagnostics.errors:  # such a policy would be left out, also where it forbids
+            return f"a policy cannot be decided: {found.diagnostics.errors[0]}"
         if found.allowed:
             return ""
         forbids = [self._titles.get(name, name) for name in found.diagnostics.reasons]

@@ -137,7 +137,7 @@ class _Fields:
     def _headers(self) -> None:
         options = parse_options_header(self._disposition)[1]
         name = options.get(b"name", b"")
-        if name in self._wanted and b"filename" not in options:
+        if name in self._wanted and (b"filename" not in options or self._wanted is _TEXTS):
             self._name = name
 
     def _data(self, data: bytes, start: int, end: int) -> None:
