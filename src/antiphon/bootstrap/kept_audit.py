@@ -77,15 +77,20 @@ class AuditedRecords:
 def opened(settings: Settings, *, to_write: bool = False) -> Iterator[AuditedRecords]:
     """The audit trail for a command. What it writes belongs to whom the server's data belong to.
 
-    Raises SetupError where the server could not read what this user writes.
+    Raises SetupError where the server could not read what this user writes. Who only reads mends nothing, and begins nothing anew.
     """
     owner, places, file = Owner.of(Path(settings.data_dir)), audit_places(settings), records_file(settings)
     if to_write:
         for path in (places.chain, places.key, places.checkpoints, *([file] if file else ())):
             owner.check(path)
+    chain = "" if to_write else AuditFiles(places).known_chain()
+    if file is not None and chain and not file.exists():
+        remedy = "restore a backup of it; the checkpoints tell how far it went"
+        raise SetupError(f"{file} is not there, in which the chain {chain} was kept", remedy=remedy)
     if file is not None and not file.exists():
         os.close(owner.open(file, os.O_RDWR | os.O_CREAT))
     records = AuditedRecords(settings, AuditFiles(places, owner.open))
+    records.store.database.mends = to_write
     try:
         yield records
     finally:

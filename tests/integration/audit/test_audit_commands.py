@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,31 @@ def test_servers_that_share_a_database_are_verified_together(tmp_path: Path, pos
     assert told == ""
     other.checkpoints.write_bytes(b"")
     assert "checkpoints_cut" in other.run("audit", "verify", code=1)[0]
+
+
+def test_verifying_leaves_a_damaged_file_as_it_is_and_names_one_that_is_gone(place: Place) -> None:
+    place.write()
+    file = place.folder / "data" / "records" / "calls.db"
+    whole = file.read_bytes()
+    for beside in file.parent.glob("calls.db-*"):
+        beside.unlink()
+    file.write_bytes(b"x" * 4096 + whole[4096:])
+    said = "".join(place.run("audit", "verify", code=1))
+    assert "is damaged" in said
+    assert "left as it is" in said
+    assert file.read_bytes()[:4096] == b"x" * 4096
+    assert [each.name for each in file.parent.iterdir() if "damaged" in each.name] == []
+    file.unlink()
+    assert "is not there" in "".join(place.run("audit", "verify", code=1))
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("salts", ["junk", "7", "[]", '"text"', "{", "\\x00"])
+def test_salts_that_cannot_be_read_are_a_fault_at_their_record(place: Place, salts: str) -> None:
+    place.write()
+    with contextlib.closing(sqlite3.connect(place.folder / "data" / "records" / "calls.db")) as connection:
+        connection.execute("update audit_records set salts = ? where number = 2", (salts,))
+        connection.commit()
+    verdict = json.loads(place.run("audit", "verify", "--json", code=1)[0])
+    assert verdict["chains"][0]["fault"]["number"] == 2
+    assert verdict["chains"][0]["fault"]["what"] == "changed"

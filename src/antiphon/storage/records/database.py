@@ -38,6 +38,8 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.mends = True
+        """A damaged file is put aside and begun anew; else it stays as it is, and is told of."""
         self._upgraded = False
         self._upgrading = threading.Lock()
 
@@ -88,7 +90,7 @@ class Database:
         try:
             with self._upgrading:
                 if not self._upgraded and not upgraded:
-                    upgrade(self.engine)
+                    upgrade(self.engine, mends=self.mends)
                     self._upgraded = True
             yield
         except (SQLAlchemyError, OSError) as error:
@@ -116,10 +118,11 @@ def connect(url: URL) -> Engine:
     return engine
 
 
-def upgrade(engine: Engine, revision: str = "head") -> None:
+def upgrade(engine: Engine, revision: str = "head", *, mends: bool = True) -> None:
     """Bring the database to a schema, the latest one unless said otherwise; an older one loses what it had no place for.
 
-    A SQLite file that is none, or is damaged, is put aside and begun anew. Raises SQLAlchemyError and OSError.
+    A SQLite file that is none, or is damaged, is put aside and begun anew, if it ``mends``. Raises SQLAlchemyError and OSError, and
+    RecordsUnavailable for a damaged file that stays.
     """
     path = Path(engine.url.database or "") if engine.dialect.name == "sqlite" else None
     if path is not None:
@@ -131,6 +134,9 @@ def upgrade(engine: Engine, revision: str = "head") -> None:
         if path is None or type(error.orig) is not sqlite3.DatabaseError:  # its subclasses mean a full disk, a lock and so on
             raise
         engine.dispose()
+        if not mends:
+            remedy = "keep it for whoever looks into that, and restore a backup"
+            raise RecordsUnavailable(f"{path} is damaged ({error.orig}); it was left as it is", remedy=remedy) from error
         aside = _put_aside(path)
         log.error("%s is damaged (%s) and is kept as %s; records begin anew", path, error.orig, aside)
         _migrate(engine, revision)

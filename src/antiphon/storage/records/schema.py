@@ -1,7 +1,10 @@
 """The tables, as the latest migration leaves them."""
 
+import json
+from typing import Any
+
 from sqlalchemy import JSON, BigInteger, Boolean, Column, Dialect, Double, Index, Integer, MetaData, Table, Text
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, UserDefinedType
 
 NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """SQLite counts rows by itself in columns of the type INTEGER only."""
@@ -22,6 +25,35 @@ class AnyText(TypeDecorator[str]):
         if value is None or dialect.name != "postgresql" or "\\" not in value:
             return value
         return "\\".join(part.replace("\\0", "\0") for part in value.split("\\\\"))
+
+
+class _JsonAsItIs(UserDefinedType[str]):
+    """A column of JSON that is read as the text that it is."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "JSON"
+
+
+class Salts(TypeDecorator[dict[str, str]]):
+    """A mapping as JSON; one that somebody has made unreadable says so, in place of an error."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> Any:
+        return JSON() if dialect.name == "postgresql" else _JsonAsItIs()
+
+    def process_bind_param(self, value: dict[str, str] | None, dialect: Dialect) -> Any:
+        return value if dialect.name == "postgresql" else json.dumps(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> dict[str, str]:
+        try:
+            found = json.loads(value) if isinstance(value, str) else value
+        except ValueError:
+            found = None
+        return found if isinstance(found, dict) else {"unreadable": ""}
 
 
 metadata = MetaData()
@@ -97,7 +129,7 @@ audit_records = Table(
     Column("user", AnyText, nullable=True),
     Column("client", AnyText, nullable=True),
     Column("actor", AnyText, nullable=True),
-    Column("salts", JSON, nullable=False),
+    Column("salts", Salts, nullable=False),
     Column("record", Text, nullable=False),
     Column("hash", Text, nullable=False),
     Index("audit_by_time", "at", "chain", "number"),
