@@ -147,13 +147,16 @@ class Guarded:
             else:
                 self._pass_on(frame)  # sounds and the like
             return
+        said = self._exchange.events + (frame.raw.count(b"data:") or 1)  # by the model, whatever becomes of it
         try:
             raw = b"".join(self._events(frame.raw))
         except AntiphonError as error:
+            self._exchange.events = said
             self._stop(error)
             return
         if raw:
             self._pass_on(Frame(raw, frame.content, frame.dialect))
+        self._exchange.events = said
 
     def end(self, usage: Usage | None) -> None:
         if self._over:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from antiphon.core.errors import AntiphonError, BudgetSpent, ClientGone, LimitReached, LimitsUnavailable
+from antiphon.core.errors import AntiphonError, BudgetSpent, ClientGone, ContentBlocked, LimitReached, LimitsUnavailable
 from antiphon.core.ledger import Ledger, Outcome, Refusal, Window
 from antiphon.core.types import Call, Usage
 from antiphon.execution.wire.bounds import BOUNDABLE, answers_of, bounded
@@ -137,12 +137,13 @@ class Metering:
     def _estimate(self, exchange: Exchange, metered: Metered) -> None:
         """Put an estimate in the place of what the model did not tell: an answer that broke off has a token in every event.
 
-        Whoever left before has had its prompt read. A call that failed before its answer began was for nothing, and costs nothing.
+        Whoever left before has had its prompt read, and an answer that a guardrail stopped was said. A call that failed before its
+        answer began was for nothing, and costs nothing.
         """
         if exchange.endpoint in _COUNTING:
             return
         output = 0
-        if exchange.started:
+        if exchange.started or isinstance(exchange.error, ContentBlocked):
             output = exchange.events
         elif exchange.error is None:
             output = exchange.received // BYTES_PER_TOKEN if exchange.endpoint in BOUNDABLE else 0

@@ -11,13 +11,17 @@ from antiphon.core.errors import ModelNotFound, UpstreamTimeout
 from antiphon.core.ledger import FOREVER, Hold, Limit, Outcome, Standing, Then, Window
 from antiphon.core.ports import Handle, Sink
 from antiphon.core.types import Call
+from antiphon.gateway import pipeline
 from antiphon.gateway.exchange import Exchange
+from antiphon.gateway.guarding import Guarding, ScopedRule
 from antiphon.gateway.metering import LONGEST_ANSWER, USUAL_ANSWER, Metering
 from antiphon.governance.limits import Limits, Measure, Rule
 from antiphon.governance.prices import MILLION, Price
 from antiphon.storage.memory_ledger import MemoryLedger
 from antiphon.testing import Body, Event, FakeModel, Hang
 from tests.unit.gateway.test_pipeline import BODY, STREAMED, Door
+from tests.unit.governance.guarding.patterns import DIGITS
+from tests.unit.governance.guarding.patterns import rule as guardrail_rule
 
 MINUTE = Window("sliding", 60)
 PRICE = Price(2 * MILLION, 3 * MILLION)
@@ -260,3 +264,18 @@ def test_long_calls_are_renewed() -> None:
     cast("LateLedger", metered.ledger).answers.pop()()
     metered.meter.renew([exchange])
     assert len(renewed) == 1
+
+
+def test_an_answer_that_a_guardrail_stops_is_charged_for_what_the_model_had_said() -> None:
+    deltas = [Event({"choices": [{"index": 0, "delta": {"content": each}}]}) for each in ("it ", "is ", "123", " so", "." * 40)]
+    metered = Metered(FakeModel().script(*deltas, Hang()), output_tokens=10**6, money=10**9)
+    rules = [ScopedRule(guardrail_rule(DIGITS, "block"))]
+    guards = Guarding(rules, _names)
+    metered.door.pipeline = metered.door.piped(
+        guard=guards.look,
+        choose=pipeline.together(guards.guard, metered.door.runs["choose"]),
+    )
+    event = metered.door.call(STREAMED)
+    assert event is not None
+    assert (event.error, event.estimated, event.usage.completion_tokens) == ("content_blocked", True, 5)
+    assert metered.used("output_tokens") == 5
