@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from antiphon.config import access, guardrails, limits, local_models, network, records, ways_down
 from antiphon.config.keys_file import check_keys
 from antiphon.config.local_models import THIS_MACHINE
-from antiphon.config.problems import ConfigErrors, Place, nearest
+from antiphon.config.problems import ConfigErrors, Place, among, nearest
 from antiphon.config.settings import ProviderSettings, Settings
 from antiphon.core.errors import ConfigError
 from antiphon.core.moments import HOW, parse_moment
@@ -213,10 +213,8 @@ class Checker:
         for index, route in enumerate(routes):
             path = f"routes[{index}]"
             if route.name and route.name not in known and route.name not in self._unread:
-                near = nearest(route.name, sorted(known))
-                hint = f'did you mean "{near}"? ' if near else ""
                 what = f'the route "{route.name}" is for no model and no alias that is known'
-                yield self._error(f"{path}.name", what, f"{hint}known: {', '.join(sorted(known)) or 'none'}")
+                yield self._error(f"{path}.name", what, among(route.name, known))
             if 0 < route.poll_load < MIN_POLL_LOAD:
                 what = f'route "{route.name}": poll_load is {route.poll_load:g}, which asks too often'
                 yield self._error(f"{path}.poll_load", what, f"set it to {MIN_POLL_LOAD:g} to 5 seconds, or to 0 to ask never")

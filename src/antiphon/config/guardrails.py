@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.config.guardrail_settings import GuardrailSettings
 from antiphon.config.network import Report
-from antiphon.config.problems import nearest
+from antiphon.config.problems import among
 from antiphon.config.settings import Settings
 from antiphon.core.errors import ConfigError
 from antiphon.core.guardrail import GuardrailPlugin
@@ -28,19 +28,15 @@ def wrong(settings: Settings, known: frozenset[str], unread: frozenset[str], rep
         try:
             plugin: GuardrailPlugin = GUARDRAILS.load(row.kind)
         except ConfigError as error:
-            near = nearest(row.kind, GUARDRAILS.names())
-            hint = f'did you mean "{near}"? ' if near else ""
-            yield report(f"{path}.kind", error.message, f"{hint}{error.remedy}")
+            yield report(f"{path}.kind", error.message, among(row.kind, GUARDRAILS.names()))
             continue
         yield from _options(row, plugin, path, report)
         if row.input is False and row.output is False:
             yield report(path, f"{path} looks at neither input nor output", "leave one of them out, or say `mode: off`")
         for place, model in enumerate(row.models):
             if model not in known and model not in unread:
-                near = nearest(model, sorted(known))
-                hint = f'did you mean "{near}"? ' if near else ""
                 what = f'{path} is for the model "{model}", which is not known'
-                yield report(f"{path}.models[{place}]", what, f"{hint}known: {', '.join(sorted(known)) or 'none'}")
+                yield report(f"{path}.models[{place}]", what, among(model, known))
 
 
 def options_of(row: GuardrailSettings, plugin: GuardrailPlugin) -> Any:

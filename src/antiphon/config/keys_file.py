@@ -125,7 +125,7 @@ def _own(row: KeySettings) -> KeyRow:
         expires = parse_moment(row.expires) if row.expires else 0.0
     except ValueError:  # which is told with its line
         expires = 0.0
-    return KeyRow(row.name, digest, 0, row.team, row.project, row.application, row.user, expires, row.roles, row.models)
+    return KeyRow(row.name, digest, 0, row.team, row.project, row.application, row.user, expires, row.roles or (), row.models or ())
 
 
 def check_keys(server: ServerSettings) -> None:

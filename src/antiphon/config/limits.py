@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from antiphon.config.limit_settings import LimitSettings, parse
 from antiphon.config.local_models import THIS_MACHINE
 from antiphon.config.network import Report
-from antiphon.config.problems import nearest
+from antiphon.config.problems import among
 from antiphon.config.settings import Settings
 from antiphon.core.errors import ConfigError
 from antiphon.governance.limits import EACH
@@ -36,10 +36,8 @@ def _owners(settings: Settings, unread: frozenset[str], report: Report) -> Itera
             continue
         names = sorted({key.name if row.scope == "key" else str(getattr(key, row.scope)) for key in keys} - {""})
         if row.name not in names:
-            near = nearest(row.name, names)
-            hint = f'did you mean "{near}"? ' if near else ""
             what = f'limits[{index}] is of the {row.scope} "{row.name}", and no key is of it'
-            yield report(f"limits[{index}].name", what, f"{hint}known: {', '.join(names) or 'none'}")
+            yield report(f"limits[{index}].name", what, among(row.name, names))
 
 
 def _limits(
@@ -55,12 +53,10 @@ def _limits(
                 f"{path}.name", f'{path} is of everyone, and names "{row.name}"', "leave out the name, or give it another scope"
             )
         if row.scope == "model" and row.name != "*" and row.name not in known and row.name not in unread:
-            near = nearest(row.name, sorted(known))
-            hint = f'did you mean "{near}"? ' if near else ""
             yield report(
                 f"{path}.name",
                 f'{path} is of the model "{row.name}", which is not known',
-                f"{hint}known: {', '.join(sorted(known))}",
+                among(row.name, known),
             )
         if not any(has(f"{path}.{measure}") for measure in (*_QUOTAS, "concurrency")):
             yield report(
@@ -99,11 +95,7 @@ def _prices(settings: Settings, known: frozenset[str], unread: frozenset[str], r
             what = f'{path} is for "{row.model}", which is an alias: a call costs what the model costs that answers it'
             yield report(f"{path}.model", what, f"name what it leads to: {', '.join(settings.aliases[row.model])}")
         if row.model and row.model not in known and not unread.intersection((row.model, *row.model.split("/", 1))):
-            near = nearest(row.model, sorted(known))
-            hint = f'did you mean "{near}"? ' if near else ""
-            yield report(
-                f"{path}.model", f'{path} is for "{row.model}", which is not known', f"{hint}known: {', '.join(sorted(known))}"
-            )
+            yield report(f"{path}.model", f'{path} is for "{row.model}", which is not known', among(row.model, known))
     limited = next((index for index, row in enumerate(settings.limits) if row.money), None)
     if limited is None:
         return

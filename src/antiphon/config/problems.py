@@ -1,6 +1,6 @@
 """Where a setting was written, and what is wrong with it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 import msgspec
@@ -67,3 +67,11 @@ def nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
     """The known name that was probably meant; empty where none is near."""
     matches = get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=cutoff)
     return matches[0] if matches else ""
+
+
+def among(name: str, known: Iterable[str], none: str = "none") -> str:
+    """What to do about a name that is not known: which one was probably meant, and which there are."""
+    names = sorted(known)
+    near = nearest(name, names)
+    hint = f'did you mean "{near}"? ' if near else ""
+    return f"{hint}known: {', '.join(names) or none}"

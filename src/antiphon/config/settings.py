@@ -82,10 +82,10 @@ class KeySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Person who uses it."""
     expires: Annotated[str, Meta(max_length=64)] = ""
     """Date, or time (ISO 8601, in UTC unless it says otherwise), from which on it counts no longer."""
-    roles: Annotated[tuple[Owner, ...], Meta(min_length=1)] = ()
+    roles: Annotated[tuple[Owner, ...], Meta(min_length=1)] | None = None
     """What it may do: ``admin``, ``platform``, ``ml``, ``developer``, ``auditor``, ``billing``, or roles of your own policies. Left
     out, those of ``access.default_roles``."""
-    models: Annotated[tuple[Name, ...], Meta(min_length=1)] = ()
+    models: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
     """The only models that it may use, by any of their names; left out, all that its roles may."""
 
 

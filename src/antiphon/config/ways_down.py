@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from antiphon.config.local_models import THIS_MACHINE
 from antiphon.config.network import Report
-from antiphon.config.problems import nearest
+from antiphon.config.problems import among
 from antiphon.config.route_settings import DegradeSettings, RouteSettings
 from antiphon.config.settings import Settings
 from antiphon.core.errors import ConfigError
@@ -24,10 +24,8 @@ def wrong(settings: Settings, known: frozenset[str], unread: frozenset[str], rep
         if not degrade.model or unread.intersection((degrade.model, *degrade.model.split("/", 1))):
             continue
         if degrade.model not in known:
-            near = nearest(degrade.model, sorted(known - {route.name}))
-            hint = f'did you mean "{near}"? ' if near else ""
             what = f'route "{route.name}" degrades to "{degrade.model}", which is not known'
-            yield report(f"{path}.model", what, f"{hint}known: {', '.join(sorted(known - {route.name})) or 'nothing else'}")
+            yield report(f"{path}.model", what, among(degrade.model, known - {route.name}, "nothing else"))
             continue
         circle = _circle(route, settings)
         if circle and frozenset(circle) not in circles:
