@@ -14,11 +14,7 @@ def access(settings: Settings, keys: KeyRing, directory: Directory) -> Access:
     if not keys.required:
         return Access(keys, None)
 
-    @cache
-    def names_of(name: str) -> tuple[str, ...]:
-        return directory.names_of(name)  # of an unknown one it raises, which is not kept
-
-    return Access(keys, Rights(_decider(settings.access.policies), settings.access.default_roles, names_of))
+    return Access(keys, Rights(_decider(settings.access.policies), settings.access.default_roles, cache(directory.names_of)))
 
 
 def _decider(policies: str) -> Decider:

@@ -27,11 +27,7 @@ def guarding(settings: Settings, directory: Directory, host: Callable[[float], C
     if not found:
         return None
 
-    @cache
-    def names_of(name: str) -> tuple[str, ...]:
-        return directory.names_of(name)  # of an unknown one it raises, which is not kept
-
-    return Guarding(found, names_of, HostFinder(host(PATIENCE), host(IMPATIENCE)))
+    return Guarding(found, cache(directory.names_of), HostFinder(host(PATIENCE), host(IMPATIENCE)))
 
 
 def rules(rows: tuple[GuardrailSettings, ...]) -> Iterator[ScopedRule]:

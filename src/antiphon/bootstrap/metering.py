@@ -22,14 +22,10 @@ def metering(settings: Settings, directory: Directory, ledger: Callable[[], Ledg
     prices = _prices(settings)
 
     @cache
-    def names_of(name: str) -> tuple[str, ...]:
-        return directory.names_of(name)  # of an unknown one it raises, which is not kept
-
-    @cache
     def dearest_of(name: str) -> Price:
         return dearest([prices[replica] for replica in directory.replicas_of(name) if replica in prices])
 
-    return Metering(Limits(rules(settings.limits)), prices, names_of, dearest_of, ledger, settings.currency)
+    return Metering(Limits(rules(settings.limits)), prices, cache(directory.names_of), dearest_of, ledger, settings.currency)
 
 
 def rules(rows: tuple[LimitSettings, ...]) -> Iterator[Rule]:

@@ -224,16 +224,21 @@ class LedgerService:
         self._lingering.append(_Lingering(session, ask, key, self._clock.monotonic() + LINGER))
         return True
 
+    def _decided(self, session: str, ask: Ask) -> tuple[str, Ask, Answer, Sequence[int]]:
+        """Grant or refuse an ask that has waited, and what its worker had been granted before."""
+        before = self._book.shares(session, ask)
+        answer = self._book.decide(session, ask, self._clock.time(), final=True)
+        assert isinstance(answer, Answer)
+        return session, ask, answer, before
+
     def _look_again(self, changed: set[Key]) -> None:
         """Grant what finds room now, in the order in which it came."""
         still: list[_Lingering] = []
         for each in self._lingering:
             if each.key in changed:
-                before = self._book.shares(each.session, each.ask)
-                answer = self._book.decide(each.session, each.ask, self._clock.time(), final=True)
-                assert isinstance(answer, Answer)
-                if answer.refused < 0:
-                    self._answers.append((each.session, each.ask, answer, before))
+                decided = self._decided(each.session, each.ask)
+                if decided[2].refused < 0:
+                    self._answers.append(decided)
                     continue
             still.append(each)
         self._lingering = still
@@ -243,11 +248,7 @@ class LedgerService:
         mono = self._clock.monotonic()
         over = [each for each in self._lingering if each.deadline <= mono + 0.001]
         self._lingering = [each for each in self._lingering if each.deadline > mono + 0.001]
-        for each in over:
-            before = self._book.shares(each.session, each.ask)
-            answer = self._book.decide(each.session, each.ask, self._clock.time(), final=True)
-            assert isinstance(answer, Answer)
-            self._answers.append((each.session, each.ask, answer, before))
+        self._answers += [self._decided(each.session, each.ask) for each in over]
         if self._lingering and self._later is not None:
             self._later(self._lingering[0].deadline - mono, self._give_up)
         if over:
@@ -275,10 +276,7 @@ class LedgerService:
             if waiting.recalls:
                 still.append(waiting)
                 continue
-            before = self._book.shares(waiting.session, waiting.ask)
-            answer = self._book.decide(waiting.session, waiting.ask, self._clock.time(), final=True)
-            assert isinstance(answer, Answer)
-            self._answers.append((waiting.session, waiting.ask, answer, before))
+            self._answers.append(self._decided(waiting.session, waiting.ask))
         self._waiting = still
 
     def _flush(self) -> None:
